@@ -1,0 +1,197 @@
+# cloop: `make help` lists the targets. One Makefile, no recursion: a variant (san,
+# fuzz, cov) is the same graph with other flags and another build directory.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+VERSION := $(shell sed -n 's/^\#define CLOOP_VERSION "\(.*\)"/\1/p' lib/cli/version.h)
+
+VARIANT := $(firstword $(filter san fuzz cov,$(MAKECMDGOALS)))
+ifeq ($(VARIANT),fuzz)
+override CC := clang
+endif
+BUILD ?= build
+B := $(if $(VARIANT),$(BUILD)/$(VARIANT),$(BUILD))
+BIN := $(B)/bin
+
+# Targets that may install Debian packages first; `all` never does.
+WANTS_DEPS := $(filter demo check san fuzz cov bench lint deps docs,$(MAKECMDGOALS))
+DEPS := $(if $(WANTS_DEPS),$(BUILD)/.deps-$(firstword $(WANTS_DEPS)))
+
+WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wswitch-enum -Wcast-qual -Wlogical-op -Wduplicated-cond -Wnull-dereference \
+	-Wno-error=null-dereference
+HARD := -fstack-protector-strong -fstack-clash-protection -fcf-protection=full \
+	-ftrivial-auto-var-init=zero -fzero-call-used-regs=used-gpr -fno-common
+OPT_ := -O2 -D_FORTIFY_SOURCE=3
+OPT_san := -O1 -g -U_FORTIFY_SOURCE -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer -DCL_CHECK_SPECS -DCL_SANITIZED
+OPT_fuzz := -O1 -g -U_FORTIFY_SOURCE -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-sanitize-recover=all -DCL_CHECK_SPECS -DCL_SANITIZED
+OPT_cov := -O0 -g --coverage -DCL_CHECK_SPECS
+LINK_ := -Wl,-z,relro,-z,now,-z,noexecstack
+LINK_san := -fsanitize=address,undefined
+LINK_fuzz := -fsanitize=address,undefined
+LINK_cov := --coverage
+
+COMMIT := $(shell git -C $(CURDIR) rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
+CPPFLAGS := -D_GNU_SOURCE -Ilib -I$(B)/gen
+CFLAGS_ALL = -std=gnu17 -g -fPIE $(WARN) $(HARD) $(OPT_$(VARIANT)) $(CFLAGS) $(WERROR)
+LDFLAGS_ALL = -pie -Wl,--as-needed $(LINK_$(VARIANT)) $(LDFLAGS)
+# Static where Debian has the archive: start time is a feature (DECISIONS D15). The
+# linker takes only what a command uses; libmnl has no archive and stays out unless used.
+LIBS := -Wl,-Bstatic -lnftnl -lsqlite3 -lyaml -ljansson -lmd -Wl,-Bdynamic -lmnl -lm
+
+# --- what there is to build ---
+LAYERS := wire seal store sys cli policy base
+ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l).a))
+COMMANDS := $(filter-out cloop-init,$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c)))))
+STATIC := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/cloop-init/main.c))))
+PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(STATIC))
+UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))
+FUZZ := $(patsubst t/fuzz/%.c,$(B)/t/fuzz/%,$(wildcard t/fuzz/f-*.c))
+HELPERS := $(patsubst t/lib/%.c,$(B)/t/lib/%,$(wildcard t/lib/*.c))
+objs = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)/*.c))
+
+all: $(PROGRAMS)
+.PHONY: all demo check install uninstall deps lint san fuzz bench cov docs help clean format
+.DELETE_ON_ERROR:
+
+help:
+	@echo 'make all        build every executable into $(BIN)'
+	@echo 'make demo       run one confined workload, from nothing (root; installs packages)'
+	@echo 'make check      run every test (root; installs packages)'
+	@echo 'make install    install below PREFIX=$(PREFIX), DESTDIR=$(DESTDIR)'
+	@echo 'make uninstall  remove what install put there'
+	@echo 'make deps       install what building and testing need'
+	@echo 'make docs       make man pages and completions again from the tables'
+	@echo 'make lint       compilers, cppcheck, shellcheck, clang-format, mandoc, sizes, layers'
+	@echo 'make san        every test under address and undefined-behaviour sanitizers'
+	@echo 'make fuzz       each fuzz target for FUZZ_SECONDS=60'
+	@echo 'make bench      the figures, as ratios against their peers'
+	@echo 'make cov        line coverage of the tests'
+
+$(BUILD)/.deps-%: share/deps.sh
+	@mkdir -p $(@D)
+	sh share/deps.sh $*
+	@touch $@
+
+deps: $(DEPS)
+
+# --- compiling ---
+# Which of the flags this compiler takes is asked once; the answer is a response file.
+$(B)/flags: Makefile share/cflags.sh | $(DEPS)
+	@mkdir -p $(@D)
+	@sh share/cflags.sh '$(CC)' $(CFLAGS_ALL) > $@
+
+$(B)/obj/%.o: %.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) @$(B)/flags $(CPPFLAGS) $(if $(findstring cmd/cloop/,$<),-DCLOOP_COMMIT='"$(COMMIT)"') \
+		-MMD -MP -c -o $@ $<
+
+$(B)/obj/lib/store/migrate.o: CPPFLAGS += -I$(B)/gen
+$(B)/obj/lib/store/migrate.o: $(B)/gen/schema.inc
+$(B)/gen/schema.inc: share/embed-schema.sh $(wildcard share/schema/*.sql)
+	@mkdir -p $(@D)
+	sh share/embed-schema.sh $(wildcard share/schema/*.sql) > $@
+
+define archive
+$(B)/lib/lib$(1).a: $(call objs,lib/$(1))
+	@mkdir -p $$(@D)
+	@rm -f $$@
+	ar rcs $$@ $$^
+endef
+$(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
+
+define program
+$(BIN)/$(1): $(call objs,cmd/$(1)) $(ARCHIVES)
+	@mkdir -p $$(@D)
+	$(CC) $$(LDFLAGS_ALL) -o $$@ $(call objs,cmd/$(1)) $(ARCHIVES) $(LIBS)
+endef
+$(foreach c,$(COMMANDS),$(eval $(call program,$(c))))
+
+# Runs inside any sandbox, whatever its libc: small and static.
+$(BIN)/cloop-init: $(wildcard cmd/cloop-init/*.c cmd/cloop-init/*.h) | $(DEPS)
+	@mkdir -p $(@D)
+	musl-gcc -std=gnu17 -D_GNU_SOURCE -Os -Wall -Wextra -static -s -o $@ $(filter %.c,$^)
+
+# --- documents: man pages and completions out of the tables ---
+$(B)/docgen: $(call objs,lib/docgen) $(B)/lib/libbase.a
+	$(CC) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+DOC_SPECS := $(patsubst %,$(B)/spec/%.json,$(COMMANDS))
+$(B)/spec/%.json: $(BIN)/%
+	@mkdir -p $(@D)
+	$< --cl-spec > $@
+
+docs: $(B)/docgen $(DOC_SPECS)
+	@mkdir -p man completions
+	@for c in $(COMMANDS); do \
+		$(B)/docgen man $(B)/spec/$$c.json $$(ls cmd/$$c/man.mdoc 2>/dev/null) > man/$$c.1 || exit 1; \
+	done
+	@$(B)/docgen bash $(DOC_SPECS) > completions/cloop.bash
+	@$(B)/docgen zsh $(DOC_SPECS) > completions/_cloop
+	@$(B)/docgen fish $(DOC_SPECS) > completions/cloop.fish
+
+# --- tests ---
+$(B)/t/unit/%: t/unit/%.c t/unit/unit.h t/unit/main.awk $(ARCHIVES) $(B)/flags
+	@mkdir -p $(@D)
+	@awk -f t/unit/main.awk $< > $@-main.c
+	$(CC) @$(B)/flags $(CPPFLAGS) -It/unit -DT_CASES='"$(CURDIR)/t/cases"' -MMD -MP -MF $@.d \
+		$(LDFLAGS_ALL) -o $@ $< $@-main.c $(ARCHIVES) $(LIBS)
+
+# Without clang's driver each target replays its corpus, so that none rots unseen.
+ifeq ($(VARIANT),fuzz)
+FUZZ_MAIN := -fsanitize=fuzzer
+else
+FUZZ_MAIN := t/fuzz/replay.c
+endif
+$(B)/t/fuzz/%: t/fuzz/%.c t/fuzz/replay.c $(ARCHIVES) $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) @$(B)/flags $(CPPFLAGS) -It/fuzz -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(FUZZ_MAIN) \
+		$(ARCHIVES) $(LIBS)
+
+$(B)/t/lib/%.so: t/lib/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -fPIC -shared -o $@ $<
+$(B)/t/lib/%: t/lib/%.c $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) @$(B)/flags $(CPPFLAGS) -pie -o $@ $<
+
+TESTED := all $(UNITS) $(FUZZ) $(HELPERS)
+check san: $(TESTED)
+	BUILD_DIR=$(abspath $(B)) bash t/run $(T)
+
+cov: $(TESTED)
+	BUILD_DIR=$(abspath $(B)) bash t/run $(T)
+	gcov -n $$(find $(B)/obj -name '*.gcda') 2>/dev/null | bash t/lib/cov-table.sh
+
+FUZZ_SECONDS ?= 60
+fuzz: $(FUZZ)
+	BUILD_DIR=$(abspath $(B)) bash t/fuzz/run $(FUZZ_SECONDS)
+
+bench: all $(HELPERS)
+	BUILD_DIR=$(abspath $(B)) bash t/bench/run
+
+lint: all docs
+	BUILD_DIR=$(abspath $(B)) bash t/lint/run
+
+demo: all
+	BUILD_DIR=$(abspath $(B)) bash share/demo.sh
+
+format:
+	clang-format -i $$(git ls-files '*.c' '*.h')
+
+# --- installing ---
+install: all
+	BUILD_DIR=$(abspath $(B)) sh share/install.sh install '$(DESTDIR)' '$(PREFIX)'
+
+uninstall:
+	BUILD_DIR=$(abspath $(B)) sh share/install.sh uninstall '$(DESTDIR)' '$(PREFIX)'
+
+clean:
+	rm -rf $(BUILD)
+
+-include $(shell find $(B)/obj $(B)/t -name '*.d' 2>/dev/null)

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "front.h"
+
+static const struct cl_operand help_operands[] = {
+	{.name = "NAME",
+		.help = "the command to show help for",
+		.optional = true,
+		.complete = CL_COMP_COMMAND},
+	{0},
+};
+
+static const struct cl_example help_examples[] = {
+	{"cloop help", "list the commands", true},
+	{"cloop help egress", "show what one command does", true},
+	{0},
+};
+
+static const struct cl_example version_examples[] = {
+	{"cloop version --json", "what a script compares", true},
+	{0},
+};
+
+static const struct cl_example list_examples[] = {
+	{"cloop list --json", "the commands as JSON lines", true},
+	{0},
+};
+
+static const struct cl_verb verbs[] = {
+	{.name = "help",
+		.summary = "show the commands, or the help of one",
+		.operands = help_operands,
+		.examples = help_examples,
+		.run = front_help},
+	{.name = "version",
+		.summary = "print version, protocol and commit",
+		.examples = version_examples,
+		.run = front_version},
+	{.name = "list",
+		.summary = "list the commands that can be found",
+		.examples = list_examples,
+		.run = front_list},
+	{0},
+};
+
+static const struct cl_text environment[] = {
+	{"CLOOP_DIR", "the hub's directory, as -C"},
+	{"PATH", "searched for third-party commands named cloop-NAME"},
+	{0},
+};
+
+static const char *const see_also[] = {"cloop-run(1)", "cloop-hub(1)", "cloop-sandbox(1)",
+	"cloop-egress(1)", "cloop-runs(1)", "cloop-config.yaml(5)", "cloop-sandbox.yaml(5)", NULL};
+
+const struct cl_spec front_spec = {
+	.name = "cloop",
+	.summary = "run programs written by others, confined and explained",
+	.verbs = verbs,
+	.environment = environment,
+	.see_also = see_also,
+};

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the JSON and the YAML reader share with doc.c; nobody else includes this. */
+#ifndef CL_BASE_DOC_INTERNAL_H
+#define CL_BASE_DOC_INTERNAL_H
+
+#include "base/doc.h"
+
+/* Where parent[key] or parent[index] stands, and a plain scalar's text as written. */
+struct cl_doc_pos {
+	const json_t *parent;
+	const char *key; /* owned by the tree, or NULL for a list's value */
+	size_t index;
+	unsigned key_line, key_column, line, column;
+	char *raw; /* YAML scalars only */
+	bool plain;
+};
+
+struct cl_doc_pos *cl_doc_pos_add(
+	struct cl_doc *d, const json_t *parent, const char *key, size_t index);
+
+int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl_err *e);
+int cl_doc_parse_yaml(struct cl_doc *d, const struct cl_doc_limits *l, struct cl_err *e);
+/* Fills the positions of a JSON document by walking its text beside the tree. */
+void cl_doc_locate_json(struct cl_doc *d);
+
+#endif

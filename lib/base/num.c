@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/num.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static bool all_digits(const char *s)
+{
+	return *s && !s[strspn(s, "0123456789")];
+}
+
+int cl_parse_u64(const char *s, uint64_t min, uint64_t max, const char *what, uint64_t *out,
+	struct cl_err *e)
+{
+	unsigned long long v;
+
+	if (!all_digits(s))
+		return cl_fail(e, CL_EDATA, "%s '%s' is not a whole number", what, s);
+	errno = 0;
+	v = strtoull(s, NULL, 10);
+	if (errno || v < min || v > max)
+		return cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRIu64 " and %" PRIu64, what,
+			s, min, max);
+	*out = v;
+	return 0;
+}
+
+int cl_parse_i64(
+	const char *s, int64_t min, int64_t max, const char *what, int64_t *out, struct cl_err *e)
+{
+	long long v;
+
+	if (!all_digits(s + (*s == '-')))
+		return cl_fail(e, CL_EDATA, "%s '%s' is not a whole number", what, s);
+	errno = 0;
+	v = strtoll(s, NULL, 10);
+	if (errno || v < min || v > max)
+		return cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRId64 " and %" PRId64, what,
+			s, min, max);
+	*out = v;
+	return 0;
+}
+
+int cl_parse_double(const char *s, const char *what, double *out, struct cl_err *e)
+{
+	char *end = NULL;
+	double v;
+
+	/* strtod takes blanks, hex, inf and nan; none of them is a number here. */
+	if (!*s || s[strspn(s, "0123456789.eE+-")] || isspace((unsigned char)*s))
+		return cl_fail(e, CL_EDATA, "%s '%s' is not a number", what, s);
+	errno = 0;
+	v = strtod(s, &end);
+	if (*end || end == s || !isfinite(v))
+		return cl_fail(e, CL_EDATA, "%s '%s' is not a number", what, s);
+	*out = v;
+	return 0;
+}
+
+static int size_shift(char c)
+{
+	switch (tolower((unsigned char)c)) {
+	case 'b':
+		return 0;
+	case 'k':
+		return 10;
+	case 'm':
+		return 20;
+	case 'g':
+		return 30;
+	case 't':
+		return 40;
+	default:
+		return -1;
+	}
+}
+
+int cl_parse_size(
+	const char *s, enum cl_size_unit bare, const char *what, int64_t *out, struct cl_err *e)
+{
+	cleanup_free char *text = cl_trim_dup(s);
+	size_t len = strlen(text);
+	const char *digits = text;
+	int shift = (int)bare;
+	long long v;
+
+	if (len && size_shift(text[len - 1]) >= 0) {
+		shift = size_shift(text[--len]);
+		while (len && isspace((unsigned char)text[len - 1]))
+			len--;
+		text[len] = '\0';
+		if (!len)
+			return cl_fail(e, CL_EDATA, "%s '%s' has a unit and no value", what, s);
+	}
+	if (*digits == '+' || *digits == '-')
+		digits++;
+	if (!all_digits(digits))
+		return cl_fail(e, CL_EDATA,
+			"%s '%s' is not a size (a whole number with one of b, k, m, g, t)", what,
+			s);
+	errno = 0;
+	v = strtoll(text, NULL, 10);
+	if (errno)
+		return cl_fail(e, CL_EDATA, "%s '%s' does not fit in 64 bits", what, s);
+	if (__builtin_mul_overflow((int64_t)v, (int64_t)1 << shift, out))
+		*out = v < 0 ? INT64_MIN : INT64_MAX;
+	return 0;
+}
+
+int64_t cl_bytes_to_mb(int64_t bytes)
+{
+	return bytes / (1 << 20) + (bytes % (1 << 20) > 0);
+}
+
+void cl_format_size(int64_t bytes, char out[24])
+{
+	static const char units[] = "bkmgt";
+	int u = 0;
+
+	while (bytes && bytes % 1024 == 0 && u < 4) {
+		bytes /= 1024;
+		u++;
+	}
+	(void)snprintf(out, 24, "%" PRId64 "%c", bytes, units[u]);
+}
+
+static const struct {
+	const char *name;
+	int64_t ms;
+} duration_units[] = {
+	{"ms", 1},
+	{"s", 1000},
+	{"m", 60000},
+	{"h", 3600000},
+	{"d", 86400000},
+};
+
+/* One "<number><unit>" of a duration at *p; advances *p. False: not one, or too large. */
+static bool duration_part(const char **p, int64_t *total)
+{
+	const char *s = *p;
+	size_t whole = strspn(s, "0123456789"), frac = 0, unit_len = 0;
+	double v;
+
+	if (s[whole] == '.')
+		frac = 1 + strspn(s + whole + 1, "0123456789");
+	if (!whole && frac < 2)
+		return false;
+	v = strtod(s, NULL);
+	s += whole + frac;
+	while (s[unit_len] >= 'a' && s[unit_len] <= 'z')
+		unit_len++;
+	for (size_t i = 0; i < CL_ARRAY_LEN(duration_units); i++) {
+		double add;
+
+		if (strlen(duration_units[i].name) != unit_len ||
+			memcmp(duration_units[i].name, s, unit_len) != 0)
+			continue;
+		add = v * (double)duration_units[i].ms;
+		if (add > 9e15 || (double)*total + add > 9e15)
+			return false;
+		*total += (int64_t)llround(add);
+		*p = s + unit_len;
+		return true;
+	}
+	return false;
+}
+
+int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms, struct cl_err *e)
+{
+	const char *p = s;
+	int64_t total = 0;
+
+	if (!strcmp(s, "0"))
+		p = s + 1;
+	else
+		do {
+			if (!duration_part(&p, &total))
+				return cl_fail(e, CL_EDATA,
+					"%s '%s' is not a duration such as 90s, 15m, 24h or 7d",
+					what, s);
+		} while (*p);
+	if (!total && !zero_ok)
+		return cl_fail(e, CL_EDATA, "%s '%s' must be longer than nothing", what, s);
+	*ms = total;
+	return 0;
+}
+
+void cl_format_duration(int64_t ms, char out[40])
+{
+	int64_t s = ms / 1000, h = s / 3600, m = s / 60 % 60;
+	char sec[16];
+
+	s %= 60;
+	if (ms % 1000) {
+		int n = snprintf(sec, sizeof(sec), "%d.%03d", (int)s, (int)(ms % 1000));
+
+		while (n > 0 && sec[n - 1] == '0')
+			sec[--n] = '\0';
+	} else {
+		(void)snprintf(sec, sizeof(sec), "%d", (int)s);
+	}
+	if (h)
+		(void)snprintf(out, 40, "%" PRId64 "h%" PRId64 "m%ss", h, m, sec);
+	else if (m)
+		(void)snprintf(out, 40, "%" PRId64 "m%ss", m, sec);
+	else if (ms && ms < 1000)
+		(void)snprintf(out, 40, "%" PRId64 "ms", ms);
+	else
+		(void)snprintf(out, 40, "%ss", sec);
+}
+
+void cl_format_time(int64_t unix_seconds, char out[32])
+{
+	time_t t = (time_t)unix_seconds;
+	struct tm tm = {0};
+
+	(void)gmtime_r(&t, &tm);
+	(void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+}
+
+/* `n` digits at *p as a number; advances. False when there are fewer. */
+static bool digits(const char **p, int n, int *out)
+{
+	*out = 0;
+	for (int i = 0; i < n; i++, (*p)++) {
+		if (**p < '0' || **p > '9')
+			return false;
+		*out = *out * 10 + (**p - '0');
+	}
+	return true;
+}
+
+static bool expect(const char **p, const char *any)
+{
+	if (!**p || !strchr(any, **p))
+		return false;
+	(*p)++;
+	return true;
+}
+
+/* The zone of RFC 3339: Z, or +hh:mm; seconds east of UTC. */
+static bool zone(const char **p, int *offset)
+{
+	int h, m, sign = **p == '-' ? -1 : 1;
+
+	*offset = 0;
+	if (expect(p, "Zz"))
+		return true;
+	if (!expect(p, "+-") || !digits(p, 2, &h) || !expect(p, ":") || !digits(p, 2, &m))
+		return false;
+	if (h > 23 || m > 59)
+		return false;
+	*offset = sign * (h * 3600 + m * 60);
+	return true;
+}
+
+int cl_parse_time(const char *s, const char *what, int64_t *unix_seconds, struct cl_err *e)
+{
+	struct tm tm = {0}, back;
+	const char *p = s;
+	int offset = 0;
+	bool ok;
+	time_t t;
+
+	ok = digits(&p, 4, &tm.tm_year) && expect(&p, "-") && digits(&p, 2, &tm.tm_mon) &&
+	     expect(&p, "-") && digits(&p, 2, &tm.tm_mday) && expect(&p, "Tt ") &&
+	     digits(&p, 2, &tm.tm_hour) && expect(&p, ":") && digits(&p, 2, &tm.tm_min) &&
+	     expect(&p, ":") && digits(&p, 2, &tm.tm_sec);
+	if (ok && *p == '.') {
+		size_t n = strspn(++p, "0123456789");
+
+		ok = n > 0;
+		p += n;
+	}
+	ok = ok && zone(&p, &offset) && !*p && tm.tm_sec < 60;
+	tm.tm_year -= 1900;
+	tm.tm_mon -= 1;
+	back = tm;
+	t = timegm(&back);
+	/* timegm normalises 31 February; a value that it had to move was no date. */
+	if (!ok || back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon ||
+		back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min)
+		return cl_fail(e, CL_EDATA, "%s '%s' is not an RFC 3339 time", what, s);
+	*unix_seconds = (int64_t)t - offset;
+	return 0;
+}
+
+void cl_format_double(double v, char out[32])
+{
+	for (int prec = 1; prec <= 17; prec++) {
+		(void)snprintf(out, 32, "%.*g", prec, v);
+		if (strtod(out, NULL) == v)
+			break;
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Small questions about text. Nothing here knows a locale. */
+#ifndef CL_BASE_TEXT_H
+#define CL_BASE_TEXT_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+bool cl_starts(const char *s, const char *prefix);
+bool cl_ends(const char *s, const char *suffix);
+/* s without blanks at both ends, owned. */
+char *cl_trim_dup(const char *s);
+/* True when every byte of s[0..len) is well-formed UTF-8 (RFC 3629), NUL included. */
+bool cl_utf8_valid(const char *s, size_t len);
+/* The largest n <= max that does not cut a UTF-8 sequence of s. */
+size_t cl_utf8_cut(const char *s, size_t len, size_t max);
+/* True when every byte of s is one of the ASCII set; an empty s is false. */
+bool cl_all_in(const char *s, const char *set);
+/* ASCII lower case, in place. */
+void cl_lower(char *s);
+/* Splits at every `sep`; empty pieces are kept; out is added to. */
+void cl_split(const char *s, char sep, struct cl_strv *out);
+/* Joins with `sep`; owned. */
+char *cl_join(const char *const *v, size_t n, const char *sep);
+/*
+ * The candidate nearest to `word` by edit distance (a swap of neighbours is one
+ * edit), or NULL when none is near enough to be what somebody meant.
+ */
+const char *cl_nearest(const char *word, const char *const *candidates, size_t n);
+/* Lower-case hex of len bytes; out holds 2*len+1. */
+void cl_hex(const void *p, size_t len, char *out);
+
+#define CL_LOWER  "abcdefghijklmnopqrstuvwxyz"
+#define CL_UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define CL_DIGITS "0123456789"
+#define CL_ALNUM  CL_LOWER CL_UPPER CL_DIGITS
+
+#endif

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Completions. All three shells get the same table: for every command line prefix
+ * ("cloop egress firewall") the words that may follow, and for every option what its
+ * value is. Live names are asked of the command that can list them.
+ */
+#include "docgen.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which command prints live names of a kind, one a line. */
+static const struct {
+	const char *kind, *ask;
+} live[] = {
+	{"executor", "cloop hub names executor"},
+	{"run", "cloop runs names"},
+	{"command", "cloop list --json 2>/dev/null | sed -n "
+		    "\"s/.*\\\"name\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/p\""},
+	{"grant", "cloop secret names grant"},
+	{"secret", "cloop secret names secret"},
+	{"config-key", "cloop hub names config-key"},
+};
+
+static const char *ask_for(const char *kind)
+{
+	for (size_t i = 0; i < sizeof(live) / sizeof(live[0]); i++)
+		if (!strcmp(live[i].kind, kind))
+			return live[i].ask;
+	return NULL;
+}
+
+static bool hidden(json_t *v)
+{
+	return json_is_true(json_object_get(v, "hidden"));
+}
+
+/* "egress" of "cloop-egress"; "" for the front command itself. */
+static const char *short_name(json_t *spec)
+{
+	const char *n = dg_str(spec, "name");
+
+	return strlen(n) > 6 ? n + 6 : "";
+}
+
+typedef void (*opt_fn)(const char *prefix, json_t *o);
+
+static void every_option(json_t *spec, json_t *v, const char *prefix, opt_fn fn)
+{
+	json_t *lists[] = {json_object_get(v, "options"), json_object_get(spec, "options"),
+		json_object_get(v, "shared")};
+	json_t *o;
+	size_t i;
+
+	for (size_t k = 0; k < 3; k++)
+		json_array_foreach (lists[k], i, o)
+			fn(prefix, o);
+}
+
+static void prefix_of(json_t *spec, json_t *v, char out[128])
+{
+	(void)snprintf(out, 128, "%s%s%s", short_name(spec),
+		*short_name(spec) && *dg_str(v, "name") ? " " : "", dg_str(v, "name"));
+}
+
+/* ---- bash and zsh share one case statement over the words typed so far ---- */
+
+static void opt_word(const char *prefix, json_t *o)
+{
+	(void)prefix;
+	(void)printf(" --%s", dg_str(o, "name"));
+}
+
+/* A case arm "prefix/--option) how to complete its value ;;". */
+static void opt_value(const char *prefix, json_t *o)
+{
+	json_t *values = json_object_get(o, "values");
+	const char *kind = dg_str(o, "complete"), *ask = ask_for(kind);
+	json_t *v;
+	size_t i;
+
+	if (!strcmp(dg_str(o, "type"), "flag"))
+		return;
+	(void)printf("\t'%s/--%s')", prefix, dg_str(o, "name"));
+	if (json_array_size(values)) {
+		(void)printf(" words='");
+		json_array_foreach (values, i, v)
+			(void)printf("%s%s", i ? " " : "", json_string_value(v));
+		(void)printf("'");
+	} else if (ask) {
+		(void)printf(" words=$(%s 2>/dev/null)", ask);
+	} else if (!strcmp(kind, "file") || !strcmp(kind, "dir")) {
+		(void)printf(" kind=%s", kind);
+	} else {
+		(void)printf(" kind=none");
+	}
+	(void)printf(" ;;\n");
+}
+
+/* The words that may follow a prefix: verbs below it, options, operands' live names. */
+static void verb_words(json_t *spec, json_t *v)
+{
+	json_t *first = json_array_get(json_object_get(v, "operands"), 0);
+	const char *ask = ask_for(dg_str(first, "complete"));
+	char prefix[128];
+
+	prefix_of(spec, v, prefix);
+	(void)printf("\t'%s') words=\"", prefix);
+	every_option(spec, v, prefix, opt_word);
+	(void)printf("\"");
+	if (ask)
+		(void)printf("; words=\"$words $(%s 2>/dev/null)\"", ask);
+	if (!strcmp(dg_str(first, "complete"), "file") || !strcmp(dg_str(first, "complete"), "dir"))
+		(void)printf("; kind=%s", dg_str(first, "complete"));
+	(void)printf(" ;;\n");
+}
+
+/* For "egress" the first words of its verbs; for "hub config" the second ones. */
+static void group_words(json_t *spec)
+{
+	json_t *verbs = json_object_get(spec, "verbs");
+	char done[64][64];
+	size_t ndone = 0, i, k;
+	json_t *v, *w;
+
+	if (!*dg_str(json_array_get(verbs, 0), "name"))
+		return;
+	(void)printf("\t'%s') words='", short_name(spec));
+	json_array_foreach (verbs, i, v) {
+		char word[64];
+		size_t n = strcspn(dg_str(v, "name"), " ");
+		bool seen = false;
+
+		(void)snprintf(word, sizeof(word), "%.*s", (int)n, dg_str(v, "name"));
+		for (k = 0; k < ndone; k++)
+			seen = seen || !strcmp(done[k], word);
+		if (seen || hidden(v) || ndone == 64)
+			continue;
+		memcpy(done[ndone++], word, sizeof(word));
+		(void)printf("%s%s", ndone > 1 ? " " : "", word);
+	}
+	(void)printf("' ;;\n");
+	for (k = 0; k < ndone; k++) {
+		bool any = false;
+
+		json_array_foreach (verbs, i, w) {
+			const char *name = dg_str(w, "name");
+			size_t n = strlen(done[k]);
+
+			if (strncmp(name, done[k], n) != 0 || name[n] != ' ' || hidden(w))
+				continue;
+			if (!any)
+				(void)printf("\t'%s %s') words='", short_name(spec), done[k]);
+			(void)printf("%s%s", any ? " " : "", name + n + 1);
+			any = true;
+		}
+		if (any)
+			(void)printf("' ;;\n");
+	}
+}
+
+static void shared_body(json_t *const *specs, size_t n)
+{
+	json_t *v;
+	size_t i;
+
+	(void)printf("_cloop_lookup() { # words typed so far, option before the cursor\n"
+		     "\twords= kind=words\n\tcase \"$1/$2\" in\n");
+	for (size_t s = 0; s < n; s++)
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
+			char prefix[128];
+
+			prefix_of(specs[s], v, prefix);
+			if (!hidden(v))
+				every_option(specs[s], v, prefix, opt_value);
+		}
+	(void)printf("\tesac\n\t[ -n \"$words\" ] || [ \"$kind\" != words ] && return\n"
+		     "\tcase \"$1\" in\n\t'') words=\"help version list $(%s 2>/dev/null)\" ;;\n",
+		ask_for("command"));
+	for (size_t s = 0; s < n; s++) {
+		group_words(specs[s]);
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v)
+			if (!hidden(v))
+				verb_words(specs[s], v);
+	}
+	(void)printf("\tesac\n}\n\n"
+		     "_cloop_known() { # is this a prefix the table has?\n\tcase \"$1\" in\n\t");
+	for (size_t s = 0; s < n; s++) {
+		(void)printf("'%s'|", short_name(specs[s]));
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
+			char prefix[128];
+			const char *sp;
+
+			prefix_of(specs[s], v, prefix);
+			(void)printf("'%s'|", prefix);
+			sp = strchr(dg_str(v, "name"), ' ');
+			if (sp && *short_name(specs[s]))
+				(void)printf("'%s %.*s'|", short_name(specs[s]),
+					(int)(sp - dg_str(v, "name")), dg_str(v, "name"));
+		}
+	}
+	(void)printf("'cloop ') return 0 ;;\n\tesac\n\treturn 1\n}\n\n");
+}
+
+void dg_bash(json_t *const *specs, size_t n)
+{
+	(void)printf("# bash completion for cloop; generated by lib/docgen\n"
+		     "# shellcheck shell=bash disable=SC2034,SC2207\n\n");
+	shared_body(specs, n);
+	(void)printf("_cloop() {\n"
+		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+		     "\tlocal words kind prefix='' w i try\n"
+		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
+		     "\t\tw=${COMP_WORDS[i]}\n"
+		     "\t\t[[ $w == -- ]] && return\n"
+		     "\t\t[[ $w == -* ]] && continue\n"
+		     "\t\ttry=${prefix:+$prefix }$w\n"
+		     "\t\t_cloop_known \"$try\" && prefix=$try\n"
+		     "\tdone\n"
+		     "\t[[ $prev == --* ]] || prev=\n"
+		     "\t_cloop_lookup \"$prefix\" \"$prev\"\n"
+		     "\tcase $kind in\n"
+		     "\tdir) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
+		     "\tfile) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- "
+		     "\"$cur\")) ;;\n"
+		     "\tnone) COMPREPLY=() ;;\n"
+		     "\t*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+		     "\tesac\n"
+		     "}\ncomplete -F _cloop cloop\n");
+}
+
+void dg_zsh(json_t *const *specs, size_t n)
+{
+	(void)printf("#compdef cloop\n# zsh completion for cloop; generated by lib/docgen\n\n");
+	shared_body(specs, n);
+	(void)printf("_cloop() {\n"
+		     "\tlocal words_typed prefix='' w i try\n"
+		     "\tlocal prev=${words[CURRENT-1]}\n"
+		     "\tlocal -a typed; typed=(\"${words[@]}\")\n"
+		     "\tfor ((i = 2; i < CURRENT; i++)); do\n"
+		     "\t\tw=${typed[i]}\n"
+		     "\t\t[[ $w == -- ]] && return\n"
+		     "\t\t[[ $w == -* ]] && continue\n"
+		     "\t\ttry=${prefix:+$prefix }$w\n"
+		     "\t\t_cloop_known \"$try\" && prefix=$try\n"
+		     "\tdone\n"
+		     "\t[[ $prev == --* ]] || prev=\n"
+		     "\tlocal kind words\n"
+		     "\t_cloop_lookup \"$prefix\" \"$prev\"\n"
+		     "\tcase $kind in\n"
+		     "\tdir) _files -/ ;;\n"
+		     "\tfile) compadd -- ${=words}; _files ;;\n"
+		     "\tnone) ;;\n"
+		     "\t*) compadd -- ${=words} ;;\n"
+		     "\tesac\n"
+		     "}\ncompdef _cloop cloop\n");
+}
+
+static void fish_text(const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '\'' || *s == '\\')
+			(void)putchar('\\');
+		(void)putchar(*s);
+	}
+}
+
+static void fish_opt(const char *prefix, json_t *o)
+{
+	const char *letter = dg_str(o, "letter"), *kind = dg_str(o, "complete");
+	const char *ask = ask_for(kind);
+	json_t *values = json_object_get(o, "values");
+	json_t *v;
+	size_t i;
+
+	(void)printf("complete -c cloop -n '__cloop_at \"%s\"' -l %s", prefix, dg_str(o, "name"));
+	if (*letter)
+		(void)printf(" -s %s", letter);
+	if (strcmp(dg_str(o, "type"), "flag") != 0)
+		(void)printf(" -r");
+	if (json_array_size(values)) {
+		(void)printf(" -a '");
+		json_array_foreach (values, i, v)
+			(void)printf("%s%s", i ? " " : "", json_string_value(v));
+		(void)printf("'");
+	} else if (ask) {
+		(void)printf(" -a '(%s 2>/dev/null)'", ask);
+	}
+	(void)printf(" -d '");
+	fish_text(dg_str(o, "help"));
+	(void)printf("'\n");
+}
+
+static void fish_next_word(json_t *spec, json_t *v)
+{
+	char prefix[128], *last;
+
+	prefix_of(spec, v, prefix);
+	last = strrchr(prefix, ' ');
+	if (last)
+		*last++ = '\0';
+	(void)printf("complete -c cloop -f -n '__cloop_at \"%s\"' -a '%s' -d '", last ? prefix : "",
+		last ? last : prefix);
+	fish_text(*dg_str(v, "name") ? dg_str(v, "summary") : dg_str(spec, "summary"));
+	(void)printf("'\n");
+}
+
+void dg_fish(json_t *const *specs, size_t n)
+{
+	json_t *v;
+	size_t i;
+
+	(void)printf("# fish completion for cloop; generated by lib/docgen\n\n"
+		     "function __cloop_at\n"
+		     "\tset -l words (commandline -opc)\n"
+		     "\tset -l plain\n"
+		     "\tfor w in $words[2..-1]\n"
+		     "\t\tstring match -q -- '-*' $w; or set -a plain $w\n"
+		     "\tend\n"
+		     "\ttest \"$plain\" = \"$argv[1]\"; and return 0\n"
+		     "\ttest -n \"$argv[1]\"; and string match -q -- \"$argv[1] *\" \"$plain\"\n"
+		     "end\n\n");
+	for (size_t s = 0; s < n; s++) {
+		if (*short_name(specs[s]) &&
+			*dg_str(json_array_get(json_object_get(specs[s], "verbs"), 0), "name")) {
+			(void)printf("complete -c cloop -f -n '__cloop_at \"\"' -a '%s' -d '",
+				short_name(specs[s]));
+			fish_text(dg_str(specs[s], "summary"));
+			(void)printf("'\n");
+		}
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
+			json_t *first = json_array_get(json_object_get(v, "operands"), 0);
+			const char *ask = ask_for(dg_str(first, "complete"));
+			char prefix[128];
+
+			if (hidden(v))
+				continue;
+			prefix_of(specs[s], v, prefix);
+			fish_next_word(specs[s], v);
+			if (ask)
+				(void)printf("complete -c cloop -f -n '__cloop_at \"%s\"' -a "
+					     "'(%s 2>/dev/null)'\n",
+					prefix, ask);
+			every_option(specs[s], v, prefix, fish_opt);
+		}
+	}
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef CL_DOCGEN_H
+#define CL_DOCGEN_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+/* obj[key] as a string, "" when it is not there. Borrowed. */
+const char *dg_str(json_t *o, const char *key);
+
+/* The mdoc(7) page of one command on stdout; `prose` is a file with DESCRIPTION and more. */
+void dg_man(json_t *spec, const char *prose);
+/* Completion of all commands on stdout. */
+void dg_bash(json_t *const *specs, size_t n);
+void dg_zsh(json_t *const *specs, size_t n);
+void dg_fish(json_t *const *specs, size_t n);
+
+#endif

@@ -1,0 +1,39 @@
+# Loaded by every suite: load lib/common
+# shellcheck shell=bash
+bats_require_minimum_version 1.5.0
+: "${BUILD_DIR:=$BATS_TEST_DIRNAME/../build}"
+BIN=${BIN:-$BUILD_DIR/bin}
+SRC=${CLOOP_SRC:-$(cd "$BATS_TEST_DIRNAME/.." && pwd)}
+CASES=$SRC/t/cases
+export BIN SRC CASES
+export PATH=$BIN:$PATH
+unset CLOOP_DIR NO_COLOR
+
+# exits WANT CMD... : runs it with stderr kept apart and checks the status exactly.
+exits() {
+	local want=$1
+	shift
+	run --separate-stderr -"$want" "$@"
+}
+
+# has TEXT PIECE, lacks TEXT PIECE
+has() { [[ $1 == *"$2"* ]] || { printf 'no "%s" in:\n%s\n' "$2" "$1" >&2; return 1; }; }
+lacks() { [[ $1 != *"$2"* ]] || { printf '"%s" found in:\n%s\n' "$2" "$1" >&2; return 1; }; }
+# same GOT WANT : equal, or the difference is shown.
+same() { [ "$1" = "$2" ] || { diff <(printf '%s\n' "$2") <(printf '%s\n' "$1") >&2; return 1; }; }
+
+# need THING... : skips when the machine lacks one, or fails under CLOOP_TEST_REQUIRE.
+need() {
+	local n
+	for n; do
+		case $n in
+		root) [ "$(id -u)" = 0 ] && continue ;;
+		*) command -v "$n" >/dev/null && continue ;;
+		esac
+		if [[ ,${CLOOP_TEST_REQUIRE:-}, == *,$n,* ]]; then
+			echo "needs $n, and CLOOP_TEST_REQUIRE has it" >&2
+			return 1
+		fi
+		skip "needs $n"
+	done
+}
