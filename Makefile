@@ -45,7 +45,7 @@ LDFLAGS_ALL = -pie -Wl,--as-needed $(LINK_$(VARIANT)) $(LDFLAGS)
 LIBS := -Wl,-Bstatic -lnftnl -lsqlite3 -lyaml -ljansson -lmd -Wl,-Bdynamic -lmnl -lm
 
 # --- what there is to build ---
-LAYERS := wire seal store sys cli policy base
+LAYERS := work wire seal store sys cli policy base
 ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l).a))
 COMMANDS := $(filter-out cloop-init,$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c)))))
 STATIC := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/cloop-init/main.c))))

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The hub's configuration (DECISIONS D9): one table of every key, and what a file means
+ * by it. Pure. A file that parses always has a meaning: a bad value takes the confining
+ * default with a warning, an unknown key or a bad oci_runtime takes its executor out of
+ * service, a feature that is known but not built is refused by its name when asked for.
+ */
+#ifndef POLICY_CONFIG_H
+#define POLICY_CONFIG_H
+
+#include "base/buf.h"
+#include "base/doc.h"
+#include "policy/egress.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- the table ---- */
+
+enum cfg_type {
+	CFG_MAP,         /* a mapping of further keys */
+	CFG_MAPS,        /* a list of such mappings; its keys carry "[]" */
+	CFG_ONE_OR_MAPS, /* either */
+	CFG_BOOL,
+	CFG_INT,
+	CFG_NUMBER, /* decimal fraction */
+	CFG_SIZE,   /* N[bkmgt]; what a bare number counts is in `unit` */
+	CFG_STR,
+	CFG_ENUM,
+	CFG_STRS,   /* list of strings */
+	CFG_INTS,   /* list of whole numbers */
+	CFG_LABELS, /* mapping of free names to strings */
+	CFG_ANY     /* kept as it is; another module reads it */
+};
+
+struct cfg_key {
+	const char *path; /* "executors.container.cpus"; "[]" after a list of mappings */
+	enum cfg_type type;
+	const char *def;           /* the default as YAML text; NULL: unset */
+	const char *feature;       /* "container", "git-proxy", ... */
+	bool built;                /* in force in this release */
+	double min, max;           /* of a number or a size (megabytes, or bytes); max 0: none */
+	const char *unit;          /* "MB", "bytes", "seconds", ... or NULL */
+	size_t items;              /* most entries of a list; 0: 256 */
+	const char *const *values; /* CFG_ENUM, NULL-terminated */
+	/* Further grammar of a string (or of each in a list): CL_EDATA with the rule. */
+	int (*check)(const char *text, struct cl_err *e);
+	const char *help; /* one sentence, lower case, no full stop */
+};
+
+/* Every key, ordered by path; *n of them. */
+const struct cfg_key *cfg_keys(size_t *n);
+/* The row of a concrete path ("executors.container[1].cpus" or the table's own form), or NULL. */
+const struct cfg_key *cfg_key_find(const char *path);
+json_t *cfg_key_json(const struct cfg_key *k);
+const char *cfg_type_name(enum cfg_type t);
+
+/* ---- what a file means ---- */
+
+enum cfg_network_backend { CFG_BACKEND_AUTO, CFG_BACKEND_PREPARED, CFG_BACKEND_ENGINE };
+enum cfg_seccomp { CFG_SECCOMP_STRICT, CFG_SECCOMP_USERNS, CFG_SECCOMP_ENGINE };
+
+struct cfg_egress {
+	bool enabled;
+	bool internal;       /* no route at all but the egress proxy */
+	struct eg_auth auth; /* what is allowed; block_special_use and silent are in it */
+};
+
+/* One entry of executors.container. */
+struct cfg_executor {
+	char *id;
+	bool enabled;          /* asked for */
+	char *disabled_reason; /* not NULL: out of service, whatever `enabled` says */
+	char *disabled_fix;
+	char *key;         /* "executors.container" or "executors.container[1]" */
+	char *runtime;     /* "podman", "docker", or "": whichever is there, podman first */
+	char *oci_runtime; /* registered name, or "": the engine's default */
+	char *image;
+	int64_t cpu_milli;          /* for a run that asks for none; 0: no limit */
+	int64_t memory_mb;          /* the same */
+	int64_t pids_limit;         /* the same; -1: no limit; never 0 */
+	char *network;              /* "none", "bridge" or a network of the engine */
+	struct cl_strv allow_hosts; /* "name:addr" each */
+	struct cl_strv extra_args;  /* checked: policy/extra_args.h */
+	char *selinux_label;        /* "", "z", "Z" */
+	bool allow_root_user;
+	int64_t orphan_grace_seconds;
+	char *address_pool; /* "10.211.0.0/16" */
+	enum cfg_network_backend network_backend;
+	enum cfg_seccomp seccomp;
+	struct cfg_egress egress;
+	json_t *labels; /* object of strings; owned */
+};
+
+/* Ceilings for any workload; 0: none. */
+struct cfg_limits {
+	int64_t cpu_milli, memory_mb, disk_mb, pids;
+};
+
+enum cfg_severity { CFG_WARNING, CFG_ERROR }; /* an error in `config check`, else a warning */
+struct cfg_issue {
+	enum cfg_severity severity;
+	unsigned line, column; /* 0: not in the file */
+	char *key;             /* concrete path */
+	char *msg, *fix;       /* fix may be NULL */
+};
+
+/* One key as it is in force. */
+struct cfg_value {
+	char *path; /* concrete */
+	const struct cfg_key *key;
+	json_t *value;         /* NULL: unset */
+	unsigned line, column; /* 0: the default */
+	bool rejected;         /* the file's value was bad and the default holds */
+};
+
+struct cfg {
+	char *file;
+	struct cfg_executor *executors; /* in the order of the file: the first is the default */
+	size_t nexecutors;
+	struct cfg_limits limits;
+	bool allow_host_process;
+	json_t *image_policy;     /* sandbox.image_policy as written,; owned */
+	bool image_policy_bad;    /* it is no mapping: every image of a project is refused */
+	int64_t min_free_disk_mb; /* 0: off */
+	char *key_file;           /* secrets.key_file, or NULL */
+	struct cl_strv refused;   /* features that are asked for and not built, by name */
+	struct cfg_value *values; /* in the order of the table, lists expanded */
+	size_t nvalues, values_cap;
+	struct cfg_issue *issues;
+	size_t nissues, issues_cap;
+};
+#define CFG_INIT ((struct cfg){0})
+void cfg_release(struct cfg *c);
+#define cleanup_cfg __attribute__((cleanup(cfg_release)))
+
+/*
+ * Gives a parsed document its meaning; *out is CFG_INIT. The document may be released
+ * afterwards. CL_ECONFIG when its top level is no mapping.
+ */
+int cfg_read(struct cl_doc *d, struct cfg *out, struct cl_err *e);
+
+/* True when an issue is of severity CFG_ERROR. */
+bool cfg_has_errors(const struct cfg *c);
+/* The first issue of severity CFG_ERROR as an error value (CL_ECONFIG); 0 when there is none. */
+int cfg_first_error(const struct cfg *c, struct cl_err *e);
+
+/*
+ * The executor with that id, or the default one (the first) when id is NULL. CL_EREFUSED
+ * with constraint "executor" when there is none (the nearest id in the fix), when it is
+ * not enabled, or when it is out of service, with the reason.
+ */
+int cfg_executor(
+	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e);
+
+/* Refuses a feature that is asked for in the file and not built: CL_EUNAVAIL with its name. */
+int cfg_feature(const struct cfg *c, const char *feature, struct cl_err *e);
+
+/* The value in force of a concrete path, or NULL. */
+const struct cfg_value *cfg_value(const struct cfg *c, const char *path);
+/* {path:{value, source:"file:line"|"default"}} in full; owned. */
+json_t *cfg_json(const struct cfg *c);
+
+#endif
