@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How commands talk to a workload's shim: a SOCK_SEQPACKET socket in its runtime folder
+ * (which only its owner can enter), one JSON object a packet, descriptors beside it.
+ *
+ *   {"op":"attach"}  + stdout, stderr [, stdin]  -> {"ok":true}, and {"ended":{...}} at the end
+ *   {"op":"wait"}                                -> {"ended":{...}} at the end
+ *   {"op":"status"}                              -> {"ok":true, "state":...}
+ *   {"op":"signal","signal":"interrupt"|"terminate"|"kill","cause":...} -> {"ok":true}
+ * A refusal is {"error":{...}}.
+ */
+#ifndef CL_WORK_CONTROL_H
+#define CL_WORK_CONTROL_H
+
+#include "base/doc.h"
+
+#define CONTROL_MAX  65536
+#define CONTROL_FDS  3
+
+/* A listening socket at `path` (which is replaced); CL_EOS. */
+int control_listen(const char *path, int *fd, struct cl_err *e);
+/* Connects; CL_EUNAVAIL when nobody listens. */
+int control_connect(const char *path, int *fd, struct cl_err *e);
+/* Sends one object (borrowed) with nfds descriptors. CL_EOS. */
+int control_send(int fd, json_t *msg, const int *fds, size_t nfds, struct cl_err *e);
+/*
+ * Receives one packet. *msg is owned, NULL when the peer has closed. At most
+ * CONTROL_FDS descriptors are taken into fds[], *nfds of them, owned.
+ */
+int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struct cl_err *e);
+
+#endif

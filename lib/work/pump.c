@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/pump.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PUMP_CHUNK SPOOL_MAX_RECORD
+
+/* How a descriptor is written without ever blocking the thread for good. */
+struct sink {
+	int fd;
+	bool socket;  /* MSG_DONTWAIT instead of a description of our own */
+	bool careful; /* shared blocking description: at most PIPE_BUF after POLLOUT */
+};
+
+struct pump {
+	pthread_t thread;
+	bool started;
+	int from, wake, notify;
+	enum spool_stream stream;
+	struct pump_log *log; /* NULL: an input pump */
+	struct sink sink;     /* owned by the thread */
+	pthread_mutex_t lock; /* guards next_*, attach_pending */
+	int next_fd;
+	char *next_replay;
+	bool attach_pending;
+	atomic_bool finish, stop;
+	atomic_uint events;
+	char *chunk;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static void tell(struct pump *p, unsigned event)
+{
+	uint64_t one = 1;
+
+	(void)atomic_fetch_or(&p->events, event);
+	(void)!write(p->notify, &one, sizeof(one));
+}
+
+static void sink_close(struct sink *s)
+{
+	if (s->fd >= 0)
+		(void)close(s->fd);
+	*s = (struct sink){.fd = -1};
+}
+
+/*
+ * O_NONBLOCK belongs to the description, which the client shares with its shell; so
+ * pipes and terminals are opened again, sockets are asked per call, and files never
+ * block. What can be none of these is written in pieces that fit after POLLOUT.
+ */
+static struct sink sink_open(int fd)
+{
+	struct sink s = {.fd = fd};
+	char path[40];
+	struct stat st;
+	int own;
+
+	if (fd < 0 || fstat(fd, &st))
+		return (struct sink){.fd = fd};
+	if (S_ISSOCK(st.st_mode)) {
+		s.socket = true;
+	} else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
+		(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+		own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (own >= 0) {
+			(void)close(fd);
+			s.fd = own;
+		} else {
+			s.careful = true;
+		}
+	}
+	return s;
+}
+
+static void drain_wake(struct pump *p)
+{
+	uint64_t n;
+
+	(void)!read(p->wake, &n, sizeof(n));
+}
+
+/* True when the thread has to look up from what it waits for. */
+static bool interrupted(struct pump *p)
+{
+	bool pending;
+
+	(void)pthread_mutex_lock(&p->lock);
+	pending = p->attach_pending;
+	(void)pthread_mutex_unlock(&p->lock);
+	return pending || atomic_load(&p->stop);
+}
+
+/* Writes all of it at the sink's pace. False when the sink is gone or the pump is asked. */
+static bool sink_write(struct pump *p, const char *data, size_t len)
+{
+	while (len && p->sink.fd >= 0) {
+		struct pollfd fds[2] = {{p->sink.fd, POLLOUT, 0}, {p->wake, POLLIN, 0}};
+		size_t piece = p->sink.careful && len > 4096 ? 4096 : len;
+		ssize_t n = -1;
+
+		if (!p->sink.careful)
+			n = p->sink.socket ? send(p->sink.fd, data, piece,
+						     MSG_DONTWAIT | MSG_NOSIGNAL)
+					   : write(p->sink.fd, data, piece);
+		else if (poll(fds, 2, -1) > 0 && (fds[0].revents & (POLLOUT | POLLERR)))
+			n = write(p->sink.fd, data, piece);
+		else
+			errno = EAGAIN;
+		if (n >= 0) {
+			data += n;
+			len -= (size_t)n;
+			continue;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN) {
+			sink_close(&p->sink);
+			tell(p, PUMP_CLIENT_CLOSED);
+			return false;
+		}
+		if (!p->sink.careful)
+			(void)poll(fds, 2, -1);
+		if (fds[1].revents)
+			drain_wake(p);
+		if (interrupted(p))
+			return false;
+	}
+	return len == 0;
+}
+
+/* Takes over the client that pump_attach left, and gives it what the log already holds. */
+static void take_client(struct pump *p)
+{
+	struct spool_reader *r = NULL;
+	struct spool_record rec;
+	char *replay = NULL;
+	struct cl_err e;
+	bool got = true;
+	int fd = -1;
+
+	(void)pthread_mutex_lock(&p->lock);
+	if (p->attach_pending) {
+		fd = p->next_fd;
+		replay = cl_steal(&p->next_replay);
+		p->attach_pending = false;
+		sink_close(&p->sink);
+		p->sink = sink_open(fd);
+	}
+	(void)pthread_mutex_unlock(&p->lock);
+	if (replay && fd >= 0 && !spool_reader_open(replay, 0, &r, &e)) {
+		while (!spool_next(r, &rec, &got, &e) && got)
+			if (rec.stream == p->stream && !sink_write(p, rec.data, rec.len))
+				break;
+		spool_reader_close(r);
+	}
+	free(replay);
+}
+
+static void deliver(struct pump *p, const char *data, size_t len)
+{
+	if (p->log && p->log->spool) {
+		(void)pthread_mutex_lock(&p->log->lock);
+		(void)spool_append(p->log->spool, p->stream, data, len, now_ms());
+		(void)pthread_mutex_unlock(&p->log->lock);
+	}
+	/* A new client arriving mid-chunk gets the chunk by its replay of the log. */
+	(void)sink_write(p, data, len);
+}
+
+static void *output_thread(void *arg)
+{
+	struct pump *p = arg;
+
+	while (!atomic_load(&p->stop)) {
+		struct pollfd fds[2] = {{p->from, POLLIN, 0}, {p->wake, POLLIN, 0}};
+		bool finish = atomic_load(&p->finish);
+		ssize_t n;
+
+		take_client(p);
+		n = read(p->from, p->chunk, PUMP_CHUNK);
+		if (n > 0) {
+			deliver(p, p->chunk, (size_t)n);
+			continue;
+		}
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* The workload is over and its pipe is empty: there will be nothing more. */
+		if (n == 0 || errno != EAGAIN || finish)
+			break;
+		(void)poll(fds, 2, -1);
+		if (fds[1].revents)
+			drain_wake(p);
+	}
+	sink_close(&p->sink);
+	tell(p, PUMP_DONE);
+	return NULL;
+}
+
+static void *input_thread(void *arg)
+{
+	struct pump *p = arg;
+
+	while (!atomic_load(&p->stop)) {
+		struct pollfd fds[2] = {{p->from, POLLIN, 0}, {p->wake, POLLIN, 0}};
+		ssize_t n;
+
+		/* The client's stdin is a shared description: only read when it is ready. */
+		(void)poll(fds, 2, -1);
+		if (fds[1].revents)
+			drain_wake(p);
+		if (atomic_load(&p->stop) || !fds[0].revents)
+			continue;
+		n = read(p->from, p->chunk, 65536);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n <= 0 || !sink_write(p, p->chunk, (size_t)n))
+			break;
+	}
+	sink_close(&p->sink);
+	tell(p, PUMP_DONE);
+	return NULL;
+}
+
+static int start(struct pump *p, void *(*fn)(void *), struct pump **out, struct cl_err *e)
+{
+	int rc;
+
+	p->chunk = cl_malloc(PUMP_CHUNK);
+	p->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	rc = p->wake < 0 ? errno : pthread_create(&p->thread, NULL, fn, p);
+	if (rc) {
+		pump_free(p);
+		return cl_fail_sys(e, CL_EOS, rc, "cannot start a thread");
+	}
+	p->started = true;
+	*out = p;
+	return 0;
+}
+
+static struct pump *make(int from, int notify)
+{
+	struct pump *p = cl_calloc(1, sizeof(*p));
+
+	p->from = from;
+	p->notify = notify;
+	p->next_fd = p->wake = p->sink.fd = -1;
+	(void)pthread_mutex_init(&p->lock, NULL);
+	return p;
+}
+
+int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify,
+	struct pump **out, struct cl_err *e)
+{
+	struct pump *p = make(from, notify);
+
+	p->stream = stream;
+	p->log = log;
+	return start(p, output_thread, out, e);
+}
+
+int pump_input(int from, int to, int notify, struct pump **out, struct cl_err *e)
+{
+	struct pump *p = make(from, notify);
+
+	/* The write end is ours alone, so it may be non-blocking. */
+	(void)fcntl(to, F_SETFL, O_NONBLOCK);
+	p->sink = (struct sink){.fd = to};
+	return start(p, input_thread, out, e);
+}
+
+static void wake(struct pump *p)
+{
+	uint64_t one = 1;
+
+	(void)!write(p->wake, &one, sizeof(one));
+}
+
+void pump_attach(struct pump *p, int fd, const char *replay_dir)
+{
+	(void)pthread_mutex_lock(&p->lock);
+	if (p->attach_pending && p->next_fd >= 0)
+		(void)close(p->next_fd);
+	free(p->next_replay);
+	p->next_fd = fd;
+	p->next_replay = replay_dir ? cl_strdup(replay_dir) : NULL;
+	p->attach_pending = true;
+	(void)pthread_mutex_unlock(&p->lock);
+	wake(p);
+}
+
+void pump_finish(struct pump *p)
+{
+	atomic_store(&p->finish, true);
+	wake(p);
+}
+
+unsigned pump_events(struct pump *p)
+{
+	return atomic_exchange(&p->events, 0);
+}
+
+void pump_free(struct pump *p)
+{
+	if (!p)
+		return;
+	atomic_store(&p->stop, true);
+	if (p->started) {
+		wake(p);
+		(void)pthread_join(p->thread, NULL);
+	}
+	if (p->from >= 0)
+		(void)close(p->from);
+	if (p->attach_pending && p->next_fd >= 0)
+		(void)close(p->next_fd);
+	if (p->wake >= 0)
+		(void)close(p->wake);
+	sink_close(&p->sink);
+	(void)pthread_mutex_destroy(&p->lock);
+	free(p->next_replay);
+	free(p->chunk);
+	free(p);
+}
