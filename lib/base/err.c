@@ -125,16 +125,29 @@ int cl_rule(struct cl_err *e, const char *rule)
 
 int cl_slug(struct cl_err *e, const char *slug)
 {
-	e->slug = slug;
+	(void)snprintf(e->slug, sizeof(e->slug), "%s", slug);
 	return -1;
 }
 
 const char *cl_err_slug(const struct cl_err *e)
 {
-	return e->slug ? e->slug : codes[e->code].slug;
+	return e->slug[0] ? e->slug : codes[e->code].slug;
+}
+
+const char *cl_err_kind(const struct cl_err *e)
+{
+	return codes[e->code].slug;
 }
 
 int cl_err_exit(const struct cl_err *e)
 {
 	return codes[e->code].exit;
+}
+
+enum cl_code cl_code_of(const char *slug)
+{
+	for (int c = 0; c < CL_NCODES; c++)
+		if (!strcmp(codes[c].slug, slug))
+			return (enum cl_code)c;
+	return CL_EREFUSED;
 }

@@ -31,7 +31,7 @@ enum cl_code {
 struct cl_err {
 	enum cl_code code;
 	int sys;             /* errno, or 0 */
-	const char *slug;    /* static text that replaces the code's slug, or NULL */
+	char slug[40];       /* replaces the code's slug, or "" */
 	unsigned line;       /* 1-based, 0 unknown */
 	unsigned column;     /* 1-based in bytes, 0 unknown */
 	char constraint[40]; /* placement or capability that refused */
@@ -61,7 +61,7 @@ int cl_wrap(struct cl_err *e, const char *fmt, ...) __attribute__((format(printf
 /* Sets file (may be NULL to keep it), line and column; returns -1. */
 int cl_at(struct cl_err *e, const char *file, unsigned line, unsigned column);
 
-/* Set constraint, rule or slug; each returns -1. `slug` must be static. */
+/* Set constraint, rule or slug; each returns -1. */
 int cl_constraint(struct cl_err *e, const char *constraint);
 int cl_rule(struct cl_err *e, const char *rule);
 int cl_slug(struct cl_err *e, const char *slug);
@@ -69,5 +69,9 @@ int cl_slug(struct cl_err *e, const char *slug);
 /* The slug that JSON shows for the error, and the exit status main leaves with. */
 const char *cl_err_slug(const struct cl_err *e);
 int cl_err_exit(const struct cl_err *e);
+/* The slug of its code, whatever slug it carries itself: "refused", "bad_input". */
+const char *cl_err_kind(const struct cl_err *e);
+/* The code whose slug it is; CL_EREFUSED for the slug of one particular refusal. */
+enum cl_code cl_code_of(const char *slug);
 
 #endif

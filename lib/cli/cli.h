@@ -41,8 +41,6 @@ void cl_say(const struct cl_ctx *c, const char *fmt, ...) __attribute__((format(
 /* The same as "warning: ..." */
 void cl_warn(const struct cl_ctx *c, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The error as an object {"error":{...}}; owned. */
-json_t *cl_err_json(const struct cl_err *e);
 /* Prints the error on stderr: message and `fix:` as text, or one JSON line. */
 void cl_err_print(const char *who, bool json, const struct cl_err *e);
 

@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "base/mem.h"
 #include "base/doc.h"
+#include "base/err_json.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -48,34 +49,6 @@ void cl_warn(const struct cl_ctx *c, const char *fmt, ...)
 	va_start(ap, fmt);
 	talk(c, "warning: ", fmt, ap);
 	va_end(ap);
-}
-
-static json_t *text_or_replacement(const char *s)
-{
-	json_t *j = json_string(s);
-
-	return j ? j : json_string("(not UTF-8)");
-}
-
-json_t *cl_err_json(const struct cl_err *e)
-{
-	json_t *j = json_object();
-
-	(void)json_object_set_new(j, "code", json_string(cl_err_slug(e)));
-	(void)json_object_set_new(j, "message", text_or_replacement(e->msg));
-	if (e->fix[0])
-		(void)json_object_set_new(j, "remediation", text_or_replacement(e->fix));
-	if (e->constraint[0])
-		(void)json_object_set_new(j, "constraint", json_string(e->constraint));
-	if (e->rule[0])
-		(void)json_object_set_new(j, "rule", json_string(e->rule));
-	if (e->file[0])
-		(void)json_object_set_new(j, "file", text_or_replacement(e->file));
-	if (e->line)
-		(void)json_object_set_new(j, "line", json_integer(e->line));
-	if (e->column)
-		(void)json_object_set_new(j, "column", json_integer(e->column));
-	return json_pack("{s:o}", "error", j);
 }
 
 void cl_err_print(const char *who, bool json, const struct cl_err *e)

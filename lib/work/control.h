@@ -14,8 +14,8 @@
 
 #include "base/doc.h"
 
-#define CONTROL_MAX  65536
-#define CONTROL_FDS  3
+#define CONTROL_MAX 65536
+#define CONTROL_FDS 3
 
 /* A listening socket at `path` (which is replaced); CL_EOS. */
 int control_listen(const char *path, int *fd, struct cl_err *e);

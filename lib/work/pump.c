@@ -118,9 +118,9 @@ static bool sink_write(struct pump *p, const char *data, size_t len)
 		ssize_t n = -1;
 
 		if (!p->sink.careful)
-			n = p->sink.socket ? send(p->sink.fd, data, piece,
-						     MSG_DONTWAIT | MSG_NOSIGNAL)
-					   : write(p->sink.fd, data, piece);
+			n = p->sink.socket
+				    ? send(p->sink.fd, data, piece, MSG_DONTWAIT | MSG_NOSIGNAL)
+				    : write(p->sink.fd, data, piece);
 		else if (poll(fds, 2, -1) > 0 && (fds[0].revents & (POLLOUT | POLLERR)))
 			n = write(p->sink.fd, data, piece);
 		else

@@ -55,8 +55,8 @@ static int make_base(const struct rundir *r, struct cl_err *e)
 			return -1;
 		if (lstat(dirs[i], &st) || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() ||
 			(st.st_mode & 022)) {
-			(void)cl_fail(e, CL_EDENIED,
-				"'%s' is not a directory of ours alone", dirs[i]);
+			(void)cl_fail(
+				e, CL_EDENIED, "'%s' is not a directory of ours alone", dirs[i]);
 			return cl_fix(e, "remove '%s', or give it to uid %u with mode 0700",
 				dirs[i], (unsigned)geteuid());
 		}
@@ -72,8 +72,8 @@ int rundir_make(const struct rundir *r, uid_t uid, struct cl_err *e)
 	if (make_base(r, e))
 		return -1;
 	if (mkdir(r->dir, 0700))
-		return cl_fail_sys(e, errno == EEXIST ? CL_EBUSY : CL_EOS, errno,
-			"cannot make '%s'", r->dir);
+		return cl_fail_sys(
+			e, errno == EEXIST ? CL_EBUSY : CL_EOS, errno, "cannot make '%s'", r->dir);
 	for (size_t i = 0; i < 2; i++)
 		if (mkfifo(fifos[i], 0600) || lchown(fifos[i], uid, (gid_t)-1))
 			return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", fifos[i]);

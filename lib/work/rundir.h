@@ -15,8 +15,8 @@
 #define RUNDIR_ROOT_BASE "/run/cloop"
 
 struct rundir {
-	char *base;   /* "/run/cloop" */
-	char *dir;    /* "<base>/w/c-0123456789ab" */
+	char *base;                   /* "/run/cloop" */
+	char *dir;                    /* "<base>/w/c-0123456789ab" */
 	char *out, *err;              /* FIFOs of the workload's output */
 	char *exit;                   /* cloop-init writes the exit status here */
 	char *sock;                   /* the shim's control socket */

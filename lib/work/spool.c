@@ -67,7 +67,7 @@ uint64_t *spool_segments(int dirfd, size_t *n)
 bool spool_header_ok(const struct spool_header *h, uint64_t left)
 {
 	return left >= sizeof(*h) && h->magic == SPOOL_MAGIC && h->len <= SPOOL_MAX_RECORD &&
-		sizeof(*h) + h->len <= left;
+	       sizeof(*h) + h->len <= left;
 }
 
 /* Finds the end of the last whole record of an open segment, and cuts what follows it. */

@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPOOL_MAX_BYTES   (64u << 20)
-#define SPOOL_SEGMENT     (8u << 20)
-#define SPOOL_MAX_RECORD  (256u << 10)
+#define SPOOL_MAX_BYTES  (64u << 20)
+#define SPOOL_SEGMENT    (8u << 20)
+#define SPOOL_MAX_RECORD (256u << 10)
 
 enum spool_stream { SPOOL_STDOUT = 1, SPOOL_STDERR = 2, SPOOL_NOTE = 3 };
 
@@ -31,8 +31,8 @@ int spool_open(const char *dir, uint64_t max_bytes, struct spool **out, struct c
  * Appends one chunk of at most SPOOL_MAX_RECORD bytes. A full disk loses the chunk and
  * leaves a gap in the numbers, never the workload. Returns the number it got, 0 if lost.
  */
-uint64_t spool_append(struct spool *s, enum spool_stream stream, const void *p, size_t len,
-	int64_t now_ms);
+uint64_t spool_append(
+	struct spool *s, enum spool_stream stream, const void *p, size_t len, int64_t now_ms);
 void spool_close(struct spool *s);
 
 struct spool_record {

@@ -27,8 +27,8 @@ int spool_reader_open(const char *dir, uint64_t from, struct spool_reader **out,
 	r->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
 	r->dirfd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	if (r->dirfd < 0) {
-		(void)cl_fail_sys(e, errno == ENOENT ? CL_ENOTFOUND : CL_EOS, errno,
-			"no log at '%s'", dir);
+		(void)cl_fail_sys(
+			e, errno == ENOENT ? CL_ENOTFOUND : CL_EOS, errno, "no log at '%s'", dir);
 		spool_reader_close(r);
 		return -1;
 	}
@@ -77,8 +77,7 @@ static bool read_record(struct spool_reader *r, struct spool_record *rec)
 	if (pread(r->fd, r->data, h.len, (off_t)(r->at + sizeof(h))) != (ssize_t)h.len)
 		return false;
 	r->at += sizeof(h) + h.len;
-	*rec = (struct spool_record){
-		h.seq, (enum spool_stream)h.stream, h.time_ms, r->data, h.len};
+	*rec = (struct spool_record){h.seq, (enum spool_stream)h.stream, h.time_ms, r->data, h.len};
 	return true;
 }
 
