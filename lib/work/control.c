@@ -77,6 +77,8 @@ int control_send(int fd, json_t *msg, const int *fds, size_t nfds, struct cl_err
 		m.msg_control = u.buf;
 		m.msg_controllen = CMSG_SPACE(nfds * sizeof(int));
 		c = CMSG_FIRSTHDR(&m);
+		if (!c)
+			abort();
 		c->cmsg_level = SOL_SOCKET;
 		c->cmsg_type = SCM_RIGHTS;
 		c->cmsg_len = CMSG_LEN(nfds * sizeof(int));
