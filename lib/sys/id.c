@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 int sys_new_id(const char *prefix, size_t hex, char *out, size_t size, struct cl_err *e)
 {
@@ -24,12 +23,4 @@ int sys_new_id(const char *prefix, size_t hex, char *out, size_t size, struct cl
 	memcpy(out, prefix, len);
 	cl_hex(raw, n, out + len);
 	return 0;
-}
-
-int64_t sys_now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }

@@ -2,6 +2,7 @@
 #include "sys/proc.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static bool executable(const char *path)
@@ -160,14 +160,6 @@ int sys_wait(pid_t pid, int *status, struct cl_err *e)
 	return 0;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
 /* Reads what is there into buf, keeping at most max bytes. False at end of file. */
 static bool drain(int fd, struct cl_buf *buf, size_t max, bool tail)
 {
@@ -220,7 +212,7 @@ static bool pump_all(struct pump *p, int64_t deadline)
 	while (p->out >= 0 || p->err >= 0) {
 		struct pollfd fds[3] = {
 			{p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
-		int64_t left = deadline ? deadline - now_ms() : -1;
+		int64_t left = deadline ? deadline - sys_mono_ms() : -1;
 
 		if (deadline && left <= 0)
 			return false;
@@ -238,7 +230,7 @@ static bool pump_all(struct pump *p, int64_t deadline)
 
 static int run_child(struct sys_run *r, struct pump *p, int child_end[3], struct cl_err *e)
 {
-	int64_t deadline = r->timeout_ms ? now_ms() + r->timeout_ms : 0;
+	int64_t deadline = r->timeout_ms ? sys_mono_ms() + r->timeout_ms : 0;
 	void (*old)(int);
 	bool in_time;
 	pid_t pid;
