@@ -131,21 +131,34 @@ void cl_strv_sort(struct cl_strv *s)
 		qsort(s->v, s->n, sizeof(*s->v), by_bytes);
 }
 
+static int by_text_then_place(const void *a, const void *b)
+{
+	char *const *x = *(char **const *)a, *const *y = *(char **const *)b;
+	int d = strcmp(*x, *y);
+
+	return d ? d : (x > y) - (x < y);
+}
+
+/* By a sorted index: the list may come from a file that somebody made long on purpose. */
 void cl_strv_uniq(struct cl_strv *s)
 {
-	size_t kept = 0;
+	char ***order = cl_calloc(s->n, sizeof(*order));
+	char **kept = s->v;
 
-	for (size_t i = 0; i < s->n; i++) {
-		size_t j = 0;
-
-		while (j < kept && strcmp(s->v[j], s->v[i]))
-			j++;
-		if (j < kept)
-			free(s->v[i]);
-		else
-			s->v[kept++] = s->v[i];
+	for (size_t i = 0; i < s->n; i++)
+		order[i] = &s->v[i];
+	qsort(order, s->n, sizeof(*order), by_text_then_place);
+	for (size_t i = s->n; i-- > 1;)
+		if (!strcmp(*order[i], *order[i - 1])) {
+			free(*order[i]);
+			*order[i] = NULL;
+		}
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i])
+			*kept++ = s->v[i];
+	if (s->v) {
+		s->n = (size_t)(kept - s->v);
+		*kept = NULL;
 	}
-	s->n = kept;
-	if (s->v)
-		s->v[kept] = NULL;
+	free(order);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/err.h"
+#include "base/text.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,48 +30,68 @@ void cl_err_init(struct cl_err *e)
 }
 
 /*
- * Masks control characters: a message quotes untrusted text, and it goes to a
- * terminal. UTF-8 passes; the C1 controls hide behind 0xc2, so those go too.
+ * Masks what must not reach a terminal or a JSON string: a message quotes untrusted
+ * text. Control characters (C1 hides behind 0xc2), the marks that turn the writing
+ * direction (U+202A-202E, U+2066-2069), and bytes that are not UTF-8, among them the
+ * rest of a character that the buffer cut.
  */
 static void mask(char *s)
 {
-	unsigned char *p = (unsigned char *)s;
+	size_t len = strlen(s);
 
-	for (; *p; p++) {
-		if (*p < 0x20 || *p == 0x7f)
-			*p = '?';
-		else if (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0)
-			*p = p[1] = '?';
+	for (size_t i = 0, n; i < len; i += n) {
+		unsigned char *p = (unsigned char *)s + i;
+		bool bad;
+
+		n = cl_utf8_next(s + i, len - i);
+		bad = !n || *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0) ||
+		      (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+		      (*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+		n = n ? n : 1;
+		if (bad)
+			memset(p, '?', n);
 	}
+}
+
+/* Formatted aside first: an argument may be the message that is being replaced. */
+static void __attribute__((format(printf, 3, 0)))
+put(char *out, size_t size, const char *fmt, va_list ap)
+{
+	char text[sizeof(((struct cl_err *)NULL)->msg)];
+
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	(void)snprintf(out, size, "%s", text);
+	mask(out);
 }
 
 int cl_fail(struct cl_err *e, enum cl_code code, const char *fmt, ...)
 {
+	char text[sizeof(e->msg)];
 	va_list ap;
 
+	va_start(ap, fmt);
+	put(text, sizeof(text), fmt, ap);
+	va_end(ap);
 	cl_err_init(e);
 	e->code = code;
-	va_start(ap, fmt);
-	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
-	va_end(ap);
-	mask(e->msg);
+	memcpy(e->msg, text, sizeof(e->msg));
 	return -1;
 }
 
 int cl_fail_sys(struct cl_err *e, enum cl_code code, int sys, const char *fmt, ...)
 {
-	size_t used;
+	const char *why = strerrordesc_np(sys);
+	char text[sizeof(e->msg)];
 	va_list ap;
 
-	cl_err_init(e);
-	e->code = code;
-	e->sys = sys;
 	va_start(ap, fmt);
-	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	put(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	used = strlen(e->msg);
-	(void)snprintf(e->msg + used, sizeof(e->msg) - used, ": %s", strerrordesc_np(sys));
-	mask(e->msg);
+	if (why)
+		(void)cl_fail(e, code, "%s: %s", text, why);
+	else
+		(void)cl_fail(e, code, "%s: error %d", text, sys);
+	e->sys = sys;
 	return -1;
 }
 
@@ -78,25 +100,22 @@ int cl_fix(struct cl_err *e, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	(void)vsnprintf(e->fix, sizeof(e->fix), fmt, ap);
+	put(e->fix, sizeof(e->fix), fmt, ap);
 	va_end(ap);
-	mask(e->fix);
 	return -1;
 }
 
 int cl_wrap(struct cl_err *e, const char *fmt, ...)
 {
-	char old[sizeof(e->msg)];
-	size_t used;
+	char text[sizeof(e->msg)], old[sizeof(e->msg)];
 	va_list ap;
 
-	memcpy(old, e->msg, sizeof(old));
 	va_start(ap, fmt);
-	(void)vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
+	put(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	used = strlen(e->msg);
-	(void)snprintf(e->msg + used, sizeof(e->msg) - used, ": %s", old);
-	mask(e->msg);
+	memcpy(old, e->msg, sizeof(old));
+	if (snprintf(e->msg, sizeof(e->msg), "%s: %s", text, old) >= (int)sizeof(e->msg))
+		mask(e->msg); /* the cut may have gone through a character */
 	return -1;
 }
 
@@ -114,18 +133,21 @@ int cl_at(struct cl_err *e, const char *file, unsigned line, unsigned column)
 int cl_constraint(struct cl_err *e, const char *constraint)
 {
 	(void)snprintf(e->constraint, sizeof(e->constraint), "%s", constraint);
+	mask(e->constraint);
 	return -1;
 }
 
 int cl_rule(struct cl_err *e, const char *rule)
 {
 	(void)snprintf(e->rule, sizeof(e->rule), "%s", rule);
+	mask(e->rule);
 	return -1;
 }
 
 int cl_slug(struct cl_err *e, const char *slug)
 {
 	(void)snprintf(e->slug, sizeof(e->slug), "%s", slug);
+	mask(e->slug);
 	return -1;
 }
 

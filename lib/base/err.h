@@ -3,7 +3,9 @@
  * The error value. A fallible function returns 0 or -1 and takes a caller-owned
  * `struct cl_err *` last; on -1 it has filled it. The value lives on the caller's
  * stack and holds no pointers that need freeing. A message names the offending
- * value and its source; the remediation is what a tired person types next.
+ * value and its source; the remediation is what a tired person types next. All texts
+ * are kept fit for a terminal and for JSON: control characters and bytes that are not
+ * UTF-8 become '?'. An argument may be a text of the same error.
  */
 #ifndef CL_BASE_ERR_H
 #define CL_BASE_ERR_H
@@ -33,7 +35,7 @@ struct cl_err {
 	int sys;             /* errno, or 0 */
 	char slug[40];       /* replaces the code's slug, or "" */
 	unsigned line;       /* 1-based, 0 unknown */
-	unsigned column;     /* 1-based in bytes, 0 unknown */
+	unsigned column;     /* 1-based in characters, 0 unknown */
 	char constraint[40]; /* placement or capability that refused */
 	char rule[48];       /* rule of a policy that refused */
 	char file[256];      /* file the message is about */

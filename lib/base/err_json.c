@@ -2,7 +2,7 @@
 #include "base/err_json.h"
 #include "base/mem.h"
 
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
 static json_t *text_or_replacement(const char *s)
@@ -34,36 +34,41 @@ json_t *cl_err_json(const struct cl_err *e)
 	return json_pack("{s:o}", "error", j);
 }
 
-static void take(const json_t *j, const char *key, char *out, size_t size)
+static const char *text(const json_t *j, const char *key)
 {
 	const char *s = json_string_value(json_object_get(j, key));
 
-	if (s)
-		(void)snprintf(out, size, "%s", s);
+	return s ? s : "";
 }
 
+/* A line or column; what is no such number is unknown. */
+static unsigned place(const json_t *j, const char *key)
+{
+	json_int_t n = json_integer_value(json_object_get(j, key));
+
+	return n > 0 && n <= UINT_MAX ? (unsigned)n : 0;
+}
+
+/* Through the same functions as every error, so that the texts are masked on this way too. */
 int cl_err_from_json(const json_t *j, struct cl_err *e)
 {
 	const json_t *in = json_object_get(j, "error");
-	const char *kind, *code;
+	const char *kind, *code, *message;
+	enum cl_code c;
 
 	if (!in)
 		in = j;
-	kind = json_string_value(json_object_get(in, "kind"));
-	code = json_string_value(json_object_get(in, "code"));
-	(void)cl_fail(e,
-		kind   ? cl_code_of(kind)
-		: code ? cl_code_of(code)
-		       : CL_EBUG,
-		"%s", "failed without a reason");
-	if (code && strcmp(code, cl_err_slug(e)) != 0)
+	kind = text(in, "kind");
+	code = text(in, "code");
+	message = text(in, "message");
+	c = *kind || *code ? cl_code_of(*kind ? kind : code) : CL_EBUG;
+	/* An error that calls itself fine must not become the exit status 0. */
+	(void)cl_fail(
+		e, c == CL_OK ? CL_EBUG : c, "%s", *message ? message : "failed without a reason");
+	if (*code && strcmp(code, cl_err_slug(e)) != 0)
 		(void)cl_slug(e, code);
-	take(in, "message", e->msg, sizeof(e->msg));
-	take(in, "remediation", e->fix, sizeof(e->fix));
-	take(in, "constraint", e->constraint, sizeof(e->constraint));
-	take(in, "rule", e->rule, sizeof(e->rule));
-	take(in, "file", e->file, sizeof(e->file));
-	e->line = (unsigned)json_integer_value(json_object_get(in, "line"));
-	e->column = (unsigned)json_integer_value(json_object_get(in, "column"));
-	return -1;
+	(void)cl_fix(e, "%s", text(in, "remediation"));
+	(void)cl_constraint(e, text(in, "constraint"));
+	(void)cl_rule(e, text(in, "rule"));
+	return cl_at(e, text(in, "file"), place(in, "line"), place(in, "column"));
 }

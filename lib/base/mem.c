@@ -43,7 +43,8 @@ char *cl_strndup(const char *s, size_t n)
 {
 	char *p = cl_malloc(n + 1);
 
-	memcpy(p, s, n);
+	if (n)
+		memcpy(p, s, n);
 	p[n] = '\0';
 	return p;
 }

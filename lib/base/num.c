@@ -197,35 +197,43 @@ int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms
 
 void cl_format_duration(int64_t ms, char out[40])
 {
-	int64_t s = ms / 1000, h = s / 3600, m = s / 60 % 60;
+	uint64_t all = ms < 0 ? 0 - (uint64_t)ms : (uint64_t)ms, s = all / 1000;
+	unsigned minutes = (unsigned)(s / 60 % 60), seconds = (unsigned)(s % 60);
+	unsigned fraction = (unsigned)(all % 1000);
+	const char *sign = ms < 0 ? "-" : "";
 	char sec[16];
+	int n = snprintf(sec, sizeof(sec), fraction ? "%u.%03u" : "%u", seconds, fraction);
 
-	s %= 60;
-	if (ms % 1000) {
-		int n = snprintf(sec, sizeof(sec), "%d.%03d", (int)s, (int)(ms % 1000));
-
-		while (n > 0 && sec[n - 1] == '0')
-			sec[--n] = '\0';
-	} else {
-		(void)snprintf(sec, sizeof(sec), "%d", (int)s);
-	}
-	if (h)
-		(void)snprintf(out, 40, "%" PRId64 "h%" PRId64 "m%ss", h, m, sec);
-	else if (m)
-		(void)snprintf(out, 40, "%" PRId64 "m%ss", m, sec);
-	else if (ms && ms < 1000)
-		(void)snprintf(out, 40, "%" PRId64 "ms", ms);
+	while (fraction && sec[n - 1] == '0')
+		sec[--n] = '\0';
+	if (s >= 3600)
+		n = snprintf(out, 40, "%s%" PRIu64 "h%um%ss", sign, s / 3600, minutes, sec);
+	else if (minutes)
+		n = snprintf(out, 40, "%s%um%ss", sign, minutes, sec);
+	else if (all && !s)
+		n = snprintf(out, 40, "%s%ums", sign, fraction);
 	else
-		(void)snprintf(out, 40, "%ss", sec);
+		n = snprintf(out, 40, "%s%ss", sign, sec);
+	(void)n;
 }
+
+/* 0000-01-01T00:00:00Z and 9999-12-31T23:59:59Z */
+#define TIME_MIN (-62167219200)
+#define TIME_MAX 253402300799
 
 void cl_format_time(int64_t unix_seconds, char out[32])
 {
 	time_t t = (time_t)unix_seconds;
 	struct tm tm = {0};
 
+	if (t < TIME_MIN)
+		t = TIME_MIN;
+	else if (t > TIME_MAX)
+		t = TIME_MAX;
 	(void)gmtime_r(&t, &tm);
-	(void)strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	/* strftime's %Y does not pad. */
+	(void)snprintf(out, 32, "%04d", tm.tm_year + 1900);
+	(void)strftime(out + 4, 28, "-%m-%dT%H:%M:%SZ", &tm);
 }
 
 /* `n` digits at *p as a number; advances. False when there are fewer. */
@@ -297,9 +305,16 @@ int cl_parse_time(const char *s, const char *what, int64_t *unix_seconds, struct
 
 void cl_format_double(double v, char out[32])
 {
-	for (int prec = 1; prec <= 17; prec++) {
-		(void)snprintf(out, 32, "%.*g", prec, v);
-		if (strtod(out, NULL) == v)
-			break;
-	}
+	const char *exp;
+	int digits = 0, power;
+
+	do
+		(void)snprintf(out, 32, "%.*e", digits, v);
+	while (strtod(out, NULL) != v && ++digits < 17);
+	exp = strchr(out, 'e');
+	if (!exp)
+		return; /* inf and nan stay as C writes them */
+	power = (int)strtol(exp + 1, NULL, 10);
+	if (power >= -4 && power < 15)
+		(void)snprintf(out, 32, "%.*f", digits > power ? digits - power : 0, v);
 }

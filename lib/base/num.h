@@ -41,15 +41,21 @@ void cl_format_size(int64_t bytes, char out[24]);
  * Must be > 0 unless `zero_ok`. Fails with CL_EDATA.
  */
 int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms, struct cl_err *e);
-/* As the guides print them: "24h0m0s", "15m0s", "1.5s", "0s"; out holds 40 bytes. */
+/* As the guides print them: "24h0m0s", "15m0s", "1.5s", "250ms", "0s", "-2m0s"; out holds 40 bytes. */
 void cl_format_duration(int64_t ms, char out[40]);
 
-/* RFC 3339 in UTC, seconds: "2026-11-29T21:13:00Z"; out holds 32 bytes. */
+/*
+ * RFC 3339 in UTC, seconds: "2026-11-29T21:13:00Z"; out holds 32 bytes. What lies
+ * outside the years 0000-9999, which the format has, becomes the nearest time inside.
+ */
 void cl_format_time(int64_t unix_seconds, char out[32]);
 /* The reverse: any RFC 3339 offset and fraction is accepted, the fraction dropped. */
 int cl_parse_time(const char *s, const char *what, int64_t *unix_seconds, struct cl_err *e);
 
-/* The shortest text that reads back as v: "2", "1.5", "1e-05"; out holds 32 bytes. */
+/*
+ * The shortest text that reads back as v: "2", "10", "1.5", "1e-05"; an exponent only
+ * below 0.0001 and from 1e15 on. out holds 32 bytes.
+ */
 void cl_format_double(double v, char out[32]);
 
 #endif

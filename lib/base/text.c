@@ -33,9 +33,9 @@ char *cl_trim_dup(const char *s)
 	return cl_strndup(s, n);
 }
 
-/* Bytes of the UTF-8 sequence at s (RFC 3629 section 4), or 0 when it is not one. */
-static size_t utf8_seq(const unsigned char *s, size_t len)
+size_t cl_utf8_next(const char *text, size_t len)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	static const struct {
 		unsigned char lo, hi, min2, max2, n;
 	} rows[] = {
@@ -50,7 +50,7 @@ static size_t utf8_seq(const unsigned char *s, size_t len)
 		{0xf4, 0xf4, 0x80, 0x8f, 4},
 	};
 
-	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; len && i < CL_ARRAY_LEN(rows); i++) {
 		if (s[0] < rows[i].lo || s[0] > rows[i].hi)
 			continue;
 		if (rows[i].n > len)
@@ -68,7 +68,7 @@ static size_t utf8_seq(const unsigned char *s, size_t len)
 bool cl_utf8_valid(const char *s, size_t len)
 {
 	for (size_t i = 0, n; i < len; i += n) {
-		n = utf8_seq((const unsigned char *)s + i, len - i);
+		n = cl_utf8_next(s + i, len - i);
 		if (!n)
 			return false;
 	}
@@ -159,7 +159,7 @@ const char *cl_nearest(const char *word, const char *const *candidates, size_t n
 		size_t m = strlen(candidates[i]);
 		unsigned d;
 
-		if (m > NEAREST_MAX)
+		if (!m || m > NEAREST_MAX)
 			continue;
 		d = distance(word, len, candidates[i], m);
 		if (!best || d < best_d) {
@@ -167,8 +167,8 @@ const char *cl_nearest(const char *word, const char *const *candidates, size_t n
 			best_d = d;
 		}
 	}
-	/* A third of the word wrong is still a typo; more is another word. */
-	return best && best_d <= (len + 2) / 3 ? best : NULL;
+	/* A third of the word wrong is still a typo; more, or all of it, is another word. */
+	return best && best_d < len && best_d <= (len + 2) / 3 ? best : NULL;
 }
 
 void cl_hex(const void *p, size_t len, char *out)

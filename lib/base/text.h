@@ -12,6 +12,11 @@ bool cl_starts(const char *s, const char *prefix);
 bool cl_ends(const char *s, const char *suffix);
 /* s without blanks at both ends, owned. */
 char *cl_trim_dup(const char *s);
+/*
+ * Bytes of the UTF-8 sequence that s[0..len) starts with (RFC 3629 section 4), or 0 when
+ * it starts with none.
+ */
+size_t cl_utf8_next(const char *s, size_t len);
 /* True when every byte of s[0..len) is well-formed UTF-8 (RFC 3629), NUL included. */
 bool cl_utf8_valid(const char *s, size_t len);
 /* The largest n <= max that does not cut a UTF-8 sequence of s. */
