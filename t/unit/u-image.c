@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/imageref.h"
+#include "policy/imagepolicy.h"
 
 static char *line_of(FILE *f)
 {
@@ -100,4 +100,144 @@ void test_reference__canonical_drops_the_tag(void)
 	cl_buf_reset(&b);
 	ir_canonical(&r, &b);
 	CHECK_STR(b.p, "");
+}
+
+static int read_policy(const char *json, struct cl_doc *d, struct ip_policy *p, struct cl_err *e)
+{
+	if (cl_doc_parse(d, CL_DOC_JSON, "policy", json, strlen(json), NULL, e))
+		return -1;
+	return ip_policy_read(d, d->root, p, e);
+}
+
+#define POLICIES 64
+static struct ip_policy policies[POLICIES];
+
+static void load_policies(void)
+{
+	FILE *f = fopen(T_CASES "/image/policies.tsv", "r");
+	const char *line;
+
+	while (f && (line = line_of(f))) {
+		cleanup_doc struct cl_doc d = CL_DOC_INIT;
+		unsigned long n = strtoul(line, NULL, 10);
+		struct cl_err e;
+
+		if (n >= POLICIES || read_policy(strchr(line, '\t') + 1, &d, &policies[n], &e))
+			UNIT_FAIL("policy %lu: %s", n, n < POLICIES ? e.msg : "");
+	}
+	if (f)
+		(void)fclose(f);
+}
+
+/* The verdict in the words of the case file. */
+static void verdict(const struct ip_decision *d, char out[8])
+{
+	(void)snprintf(out, 8, "%s%s", d->allowed ? d->needs_pin ? "N" : "A" : "",
+		d->needs_signature ? "+S" : "");
+	if (!d->allowed)
+		(void)snprintf(out, 8, "%.3s", d->rule);
+}
+
+void test_policy__verdicts(void)
+{
+	FILE *f = fopen(T_CASES "/image/verdicts.tsv", "r");
+	const char *line;
+	int n = 0;
+
+	load_policies();
+	while (f && (line = line_of(f))) {
+		cleanup_strv struct cl_strv c = CL_STRV_INIT;
+		struct ip_decision d;
+		struct cl_err e;
+		char got[8], want[8];
+
+		cl_split(line, '\t', &c);
+		ip_decide(&policies[strtoul(c.v[0], NULL, 10)], c.v[1], &d);
+		verdict(&d, got);
+		/* The file writes rules shorter than they are. */
+		(void)snprintf(want, sizeof(want), "%s", !strcmp(c.v[2], "syn") ? "ref" : c.v[2]);
+		if (strcmp(got, want) != 0)
+			UNIT_FAIL("policy %s, %s: %s, not %s (%s)", c.v[0], c.v[1], got, want,
+				d.reason);
+		CHECK_INT(ip_decision_err(&d, &e), d.allowed ? 0 : -1);
+		CHECK(d.allowed || (*d.reason && *d.remediation));
+		json_decref(ip_decision_json(&d));
+		n++;
+	}
+	CHECK(n > 100);
+	for (size_t i = 0; i < POLICIES; i++)
+		ip_policy_release(&policies[i]);
+	if (f)
+		(void)fclose(f);
+}
+
+void test_policy__bad_ones_refuse_everything(void)
+{
+	FILE *f = fopen(T_CASES "/image/bad-policies.tsv", "r");
+	const char *line;
+	int n = 0;
+
+	while (f && (line = line_of(f))) {
+		cleanup_doc struct cl_doc doc = CL_DOC_INIT;
+		cleanup_ip_policy struct ip_policy p = IP_POLICY_INIT;
+		cleanup_strv struct cl_strv c = CL_STRV_INIT;
+		struct ip_decision d;
+		struct cl_err e;
+
+		cl_split(line, '\t', &c);
+		if (!read_policy(c.v[0], &doc, &p, &e)) {
+			UNIT_FAIL("accepted: %s", c.v[0]);
+			continue;
+		}
+		CHECK_HAS(e.msg, c.v[1]);
+		CHECK_INT(e.code, CL_ECONFIG);
+		CHECK_STR(e.rule, "policy-configuration");
+		ip_decide(&p, "ghcr.io/acme/tools", &d);
+		CHECK(!d.allowed);
+		CHECK_STR(d.rule, "policy-configuration");
+		CHECK_INT(ip_decision_err(&d, &e), -1);
+		CHECK_INT(e.code, CL_ECONFIG);
+		n++;
+	}
+	CHECK(n > 30);
+	if (f)
+		(void)fclose(f);
+}
+
+void test_policy__absent_and_fingerprint(void)
+{
+	cleanup_doc struct cl_doc d1 = CL_DOC_INIT, d2 = CL_DOC_INIT, empty = CL_DOC_INIT;
+	cleanup_ip_policy struct ip_policy none = IP_POLICY_INIT, a = IP_POLICY_INIT,
+					   b = IP_POLICY_INIT;
+	char fa[17], fb[17];
+	struct cl_err e;
+
+	CHECK_INT(ip_policy_read(&empty, NULL, &none, &e), 0);
+	CHECK(!ip_policy_active(&none));
+	CHECK_INT(read_policy("{\"allowed_registries\":[\"GHCR.io\"]}", &d1, &a, &e), 0);
+	CHECK_INT(read_policy("{\"allowed_registries\":[\"ghcr.io\"], \"require_digest\":false}",
+			  &d2, &b, &e),
+		0);
+	ip_policy_fingerprint(&a, fa);
+	ip_policy_fingerprint(&b, fb);
+	CHECK_STR(fa, fb);
+	b.require_digest = true;
+	ip_policy_fingerprint(&b, fb);
+	CHECK(strcmp(fa, fb) != 0);
+}
+
+void test_policy__later_rules(void)
+{
+	struct ip_policy none = IP_POLICY_INIT;
+	struct ip_decision d;
+	struct cl_err e;
+
+	ip_decide(&none, "ghcr.io/x:1", &d);
+	CHECK(d.allowed && d.needs_pin);
+	ip_refuse(&d, IP_RULE_RESOLUTION, "pull it", "no digest for '%s'", d.ref.original);
+	CHECK_INT(ip_decision_err(&d, &e), -1);
+	CHECK_STR(cl_err_slug(&e), "sandbox_image_denied");
+	CHECK_STR(e.rule, "digest-resolution");
+	CHECK_STR(e.fix, "pull it");
+	CHECK_INT(cl_err_exit(&e), 1);
 }
