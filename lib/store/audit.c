@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/audit.h"
+#include "base/doc.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "store/db.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COL(type, member)                                                  \
+	{                                                                  \
+#member, type, offsetof(struct store_audit, member), false \
+	}
+
+static const struct db_col columns[] = {
+	COL(DB_INT, seq),
+	COL(DB_TIME, at),
+	COL(DB_TEXT, actor),
+	COL(DB_TEXT, action),
+	COL(DB_TEXT, entity),
+	COL(DB_TEXT, entity_id),
+	COL(DB_TEXT, project),
+	COL(DB_JSON, detail),
+	COL(DB_TEXT, prev),
+	COL(DB_TEXT, hash),
+};
+static const struct db_table table = {
+	"audit", columns, CL_ARRAY_LEN(columns), sizeof(struct store_audit)};
+
+/* What is hashed: everything but the hashes; a row altered to no UTF-8 hashes as nothing. */
+static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
+{
+	json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s}", "seq", (json_int_t)a->seq,
+		"at", (json_int_t)a->at, "actor", a->actor, "action", a->action, "entity",
+		a->entity, "entity_id", a->entity_id, "project", a->project, "detail", a->detail);
+	cleanup_free char *json = o ? cl_json_text(o) : cl_strdup("");
+	cleanup_free char *text = cl_asprintf("%s\n%s", a->prev, json);
+
+	json_decref(o);
+	cl_sha256_hex(text, strlen(text), out);
+}
+
+/* Reads where the chain ends into seq and hash (65 bytes). */
+static int read_head(struct store *s, int64_t *seq, char *hash, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+
+	*seq = 0;
+	*hash = '\0';
+	if (db_prepare(s, "SELECT seq, hash FROM audit_head", &st, e) || db_step(s, st, &row, e))
+		return -1;
+	if (!row)
+		return cl_fail(e, CL_ECONFIG, "%s: the audit trail has lost its head", s->path);
+	*seq = sqlite3_column_int64(st, 0);
+	(void)snprintf(hash, CL_SHA256_HEX, "%s", db_column(st, 1));
+	return 0;
+}
+
+static int write_head(struct store *s, const struct store_audit *a, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s, "UPDATE audit_head SET seq = :seq, hash = :hash", &st, e))
+		return -1;
+	db_int(st, ":seq", a->seq);
+	db_text(st, ":hash", a->hash);
+	return db_done(s, st, NULL, e);
+}
+
+int store_audit_add(
+	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	char prev[CL_SHA256_HEX], hash[CL_SHA256_HEX];
+	struct store_audit a = {.at = at, .prev = prev, .hash = hash};
+	int rc;
+
+	if (store_begin(s, &t, e) || read_head(s, &a.seq, prev, e))
+		return -1;
+	a.seq++;
+	a.actor = db_plain(row->actor ? row->actor : "");
+	a.action = db_plain(row->action ? row->action : "");
+	a.entity = db_plain(row->entity ? row->entity : "");
+	a.entity_id = db_plain(row->entity_id ? row->entity_id : "");
+	a.project = db_plain(row->project ? row->project : "");
+	a.detail = row->detail ? cl_json_text(row->detail) : cl_strdup("{}");
+	hash_row(&a, hash);
+	rc = db_insert(s, &table, &a, e) || write_head(s, &a, e) || store_commit(&t, e) ? -1 : 0;
+	a.prev = a.hash = NULL;
+	db_release(&table, &a);
+	return rc;
+}
+
+int store_audit_each(struct store *s, const struct store_audit_filter *f, store_audit_fn fn,
+	void *arg, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_rows struct db_rows rows = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	cleanup_free char *action = cl_strdup(f->action ? f->action : "");
+	size_t len = strlen(action);
+	int rc = 0;
+
+	if (len && action[len - 1] == '*')
+		action[--len] = '\0';
+	else if (len && action[len - 1] != '.')
+		len = 0;
+	db_select(&table, &sql);
+	cl_buf_adds(&sql, " WHERE at >= :since AND (:action = '' OR action = :action OR "
+			  "(:len > 0 AND substr(action, 1, :len) = :action))"
+			  " AND (:entity_id IS NULL OR entity_id = :entity_id)"
+			  " AND (:project IS NULL OR project = :project)"
+			  " AND (:actor IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :limit");
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	db_int(st, ":since", f->since);
+	db_text(st, ":action", action);
+	db_int(st, ":len", (int64_t)len);
+	db_text(st, ":entity_id", f->entity_id);
+	db_text(st, ":project", f->project);
+	db_text(st, ":actor", f->actor);
+	db_int(st, ":limit", f->limit ? f->limit : -1);
+	if (db_collect(s, st, &table, &rows, e))
+		return -1;
+	for (size_t i = 0; !rc && i < rows.n; i++)
+		rc = fn(db_row_at(&rows, i), arg, e);
+	return rc;
+}
+
+json_t *store_audit_json(const struct store_audit *a)
+{
+	return db_json(&table, a);
+}
+
+static void broken(struct store_chain *c, int64_t seq, const char *why)
+{
+	if (c->broken)
+		return;
+	c->broken = true;
+	c->bad_seq = seq;
+	(void)snprintf(c->why, sizeof(c->why), "%s", why);
+}
+
+/* One row against what must come next; text of a NULL column cannot be (NOT NULL). */
+static void check_row(struct store_chain *c, const struct store_audit *a, const char *prev,
+	int64_t expect_seq, const char *expect_hash)
+{
+	char hash[CL_SHA256_HEX];
+
+	hash_row(a, hash);
+	if (c->broken)
+		return;
+	if (a->seq != c->rows + 1)
+		broken(c, c->rows + 1, "the row is not there");
+	else if (strcmp(a->prev, prev) != 0)
+		broken(c, a->seq, "it does not follow the row before it");
+	else if (strcmp(a->hash, hash) != 0)
+		broken(c, a->seq, "its content is not what was hashed");
+	else if (a->seq == expect_seq && strcmp(a->hash, expect_hash) != 0)
+		broken(c, a->seq, "its hash is not the one that was noted");
+	else
+		c->rows++;
+}
+
+/* A NUL would hide what stands behind it from everybody who reads the text. */
+static bool has_nul(sqlite3_stmt *st)
+{
+	for (int i = 0; i < (int)CL_ARRAY_LEN(columns); i++)
+		if (strlen(db_column(st, i)) != (size_t)sqlite3_column_bytes(st, i))
+			return true;
+	return false;
+}
+
+static int walk(struct store *s, int64_t expect_seq, const char *expect_hash, char *prev,
+	struct store_chain *c, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row = true;
+
+	db_select(&table, &sql);
+	cl_buf_adds(&sql, " ORDER BY seq");
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	while (!c->broken) {
+		struct store_audit a = {0};
+
+		if (db_step(s, st, &row, e))
+			return -1;
+		if (!row)
+			break;
+		db_read(st, &table, &a);
+		if (has_nul(st))
+			broken(c, a.seq, "a text of it has a NUL inside");
+		check_row(c, &a, prev, expect_seq, expect_hash);
+		(void)snprintf(prev, CL_SHA256_HEX, "%s", a.hash);
+		db_release(&table, &a);
+	}
+	return 0;
+}
+
+int store_audit_verify(struct store *s, int64_t expect_seq, const char *expect_hash,
+	struct store_chain *out, struct cl_err *e)
+{
+	char prev[CL_SHA256_HEX] = "";
+	int rc;
+
+	*out = (struct store_chain){0};
+	/* A deferred one: rows and head of the same moment, and nobody waits for us. */
+	if (!s->depth && db_exec(s, "BEGIN", e))
+		return -1;
+	rc = read_head(s, &out->head_seq, out->head, e) ||
+			     walk(s, expect_seq, expect_hash, prev, out, e)
+		     ? -1
+		     : 0;
+	if (!s->depth)
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+	if (rc)
+		return -1;
+	if (out->rows < out->head_seq)
+		broken(out, out->rows + 1, "the trail ends before its head: rows were cut off");
+	else if (out->rows > out->head_seq || strcmp(out->head, prev) != 0)
+		broken(out, out->head_seq, "the head is not the last row's");
+	if (expect_seq > out->rows)
+		broken(out, expect_seq, "the row that was noted is not there");
+	return 0;
+}

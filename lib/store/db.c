@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/db.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* What an SQLite result means to a person; the primary code decides. */
+static const struct {
+	int code;
+	enum cl_code as;
+	const char *fix;
+} meanings[] = {
+	{SQLITE_BUSY, CL_EBUSY, "another process holds the state file; try again"},
+	{SQLITE_LOCKED, CL_EBUSY, "try again"},
+	{SQLITE_READONLY, CL_EDENIED, "run it as the owner of the hub's directory"},
+	{SQLITE_PERM, CL_EDENIED, "run it as the owner of the hub's directory"},
+	{SQLITE_AUTH, CL_EDENIED, NULL},
+	{SQLITE_CANTOPEN, CL_EDENIED,
+		"the file, its folder and the files beside it must be the "
+		"caller's to read and write, and no link"},
+	{SQLITE_CORRUPT, CL_ECONFIG, "restore the state file from a backup"},
+	{SQLITE_NOTADB, CL_ECONFIG, "restore the state file from a backup"},
+	{SQLITE_FULL, CL_EOS, "free some space on the disk of the hub's directory"},
+	{SQLITE_IOERR, CL_EOS, NULL},
+	{SQLITE_TOOBIG, CL_EDATA, NULL},
+};
+
+int db_fail(struct store *s, const char *doing, struct cl_err *e)
+{
+	int code = sqlite3_errcode(s->db) & 0xff;
+
+	if (code == SQLITE_NOMEM)
+		abort();
+	(void)cl_fail(e, CL_EBUG, "%s: cannot %s: %s", s->path, doing, sqlite3_errmsg(s->db));
+	e->sys = sqlite3_system_errno(s->db);
+	for (size_t i = 0; i < CL_ARRAY_LEN(meanings); i++) {
+		if (meanings[i].code != code)
+			continue;
+		e->code = meanings[i].as;
+		if (meanings[i].fix)
+			(void)cl_fix(e, "%s", meanings[i].fix);
+	}
+	return -1;
+}
+
+int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e)
+{
+	*st = NULL;
+	if (sqlite3_prepare_v2(s->db, sql, -1, st, NULL) != SQLITE_OK)
+		return db_fail(s, "prepare a statement", e);
+	return 0;
+}
+
+static int parameter(sqlite3_stmt *st, const char *name)
+{
+	int i = sqlite3_bind_parameter_index(st, name);
+
+	if (!i)
+		abort();
+	return i;
+}
+
+void db_text(sqlite3_stmt *st, const char *name, const char *value)
+{
+	if (sqlite3_bind_text(st, parameter(st, name), value, -1, SQLITE_TRANSIENT) == SQLITE_NOMEM)
+		abort();
+}
+
+void db_int(sqlite3_stmt *st, const char *name, int64_t value)
+{
+	(void)sqlite3_bind_int64(st, parameter(st, name), value);
+}
+
+int db_step(struct store *s, sqlite3_stmt *st, bool *row, struct cl_err *e)
+{
+	int rc = sqlite3_step(st);
+
+	*row = rc == SQLITE_ROW;
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		return db_fail(s, sqlite3_stmt_readonly(st) ? "read" : "write", e);
+	return 0;
+}
+
+int db_done(struct store *s, sqlite3_stmt *st, int64_t *changed, struct cl_err *e)
+{
+	bool row = true;
+
+	while (row)
+		if (db_step(s, st, &row, e))
+			return -1;
+	if (changed)
+		*changed = sqlite3_changes64(s->db);
+	return 0;
+}
+
+int db_exec(struct store *s, const char *sql, struct cl_err *e)
+{
+	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		return db_fail(s, "run a statement", e);
+	return 0;
+}
+
+int db_number(struct store *s, const char *sql, int64_t *out, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+
+	if (db_prepare(s, sql, &st, e) || db_step(s, st, &row, e))
+		return -1;
+	*out = row ? sqlite3_column_int64(st, 0) : 0;
+	return 0;
+}
+
+const char *db_column(sqlite3_stmt *st, int n)
+{
+	const char *t = (const char *)sqlite3_column_text(st, n);
+
+	return t ? t : "";
+}
+
+void db_stmt_cleanup(sqlite3_stmt **st)
+{
+	(void)sqlite3_finalize(*st);
+	*st = NULL;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* How lib/store talks to SQLite; no other folder includes this. */
+#ifndef STORE_DB_H
+#define STORE_DB_H
+
+#include "store/store.h"
+
+#include <jansson.h>
+#include <sqlite3.h>
+
+struct store {
+	sqlite3 *db;
+	char *path;
+	unsigned depth; /* of nested transactions */
+	bool poisoned;  /* one inside was rolled back */
+};
+
+/* "clop": PRAGMA application_id of a state file. */
+#define DB_APPLICATION_ID 0x636c6f70
+
+/* ---- statements ---- */
+
+/* Fails with what SQLite says; `doing` completes "cannot ...". */
+int db_fail(struct store *s, const char *doing, struct cl_err *e);
+int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e);
+/* By name (":id"); a name that the statement does not have is a bug and aborts. */
+void db_text(sqlite3_stmt *st, const char *name, const char *value); /* NULL: SQL NULL */
+void db_int(sqlite3_stmt *st, const char *name, int64_t value);
+/* One step: *row says whether there is a row. */
+int db_step(struct store *s, sqlite3_stmt *st, bool *row, struct cl_err *e);
+/* To the end, rows ignored; *changed (may be NULL) is how many rows it changed. */
+int db_done(struct store *s, sqlite3_stmt *st, int64_t *changed, struct cl_err *e);
+/* Statements without parameters or rows. */
+int db_exec(struct store *s, const char *sql, struct cl_err *e);
+/* The one integer of a query, e.g. a pragma. */
+int db_number(struct store *s, const char *sql, int64_t *out, struct cl_err *e);
+/* Column n as text, "" for NULL; valid until the next step. */
+const char *db_column(sqlite3_stmt *st, int n);
+
+void db_stmt_cleanup(sqlite3_stmt **st);
+#define cleanup_stmt __attribute__((cleanup(db_stmt_cleanup)))
+
+/* ---- rows as structs ---- */
+
+enum db_type {
+	DB_TEXT, /* char *, NULL is SQL NULL */
+	DB_JSON, /* the same; a value in JSON output */
+	DB_INT,  /* int64_t */
+	DB_OPT,  /* int64_t, -1 is SQL NULL */
+	DB_BOOL, /* bool */
+	DB_TIME  /* int64_t, Unix milliseconds; RFC 3339 or null in JSON output */
+};
+
+struct db_col {
+	const char *name; /* of the column and in JSON */
+	enum db_type type;
+	size_t offset;
+	bool fixed; /* only ever written by a function of its own, never by db_update */
+};
+
+struct db_table {
+	const char *name;
+	const struct db_col *cols;
+	size_t ncols;
+	size_t size; /* of the struct */
+};
+
+int db_insert(struct store *s, const struct db_table *t, const void *row, struct cl_err *e);
+/* UPDATE of the columns named (NULL-terminated) where id is `id`; CL_ENOTFOUND. */
+int db_update(struct store *s, const struct db_table *t, const void *row, const char *id,
+	const char *const *columns, struct cl_err *e);
+/* "SELECT <columns> FROM <name>" */
+void db_select(const struct db_table *t, struct cl_buf *sql);
+/* Reads the current row; *row must be new or released. */
+void db_read(sqlite3_stmt *st, const struct db_table *t, void *row);
+void db_release(const struct db_table *t, void *row);
+/* Text as JSON can show it: where it is no UTF-8, bytes beyond ASCII become "?". Owned. */
+char *db_plain(const char *text);
+json_t *db_json(const struct db_table *t, const void *row);
+
+/*
+ * All rows of a statement at once, so that a walk holds no read snapshot while its
+ * callback writes (BEGIN IMMEDIATE on an old snapshot fails at once, without waiting).
+ */
+struct db_rows {
+	const struct db_table *t;
+	char *rows;
+	size_t n, cap;
+};
+int db_collect(struct store *s, sqlite3_stmt *st, const struct db_table *t, struct db_rows *out,
+	struct cl_err *e);
+const void *db_row_at(const struct db_rows *r, size_t i);
+void db_rows_release(struct db_rows *r);
+#define cleanup_rows __attribute__((cleanup(db_rows_release)))
+
+/* ---- migrations: migrate.c ---- */
+
+/* Brings the schema up to date, or refuses; `write` allows to change the file. */
+int db_migrate(struct store *s, bool write, struct cl_err *e);
+
+#endif

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/store.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BUSY_MS 5000
+
+/*
+ * The file exists, or is made with a mode that SQLite would not choose. One that is there
+ * is never opened here: closing it would drop the locks of another connection of this
+ * process (fcntl(2), SQLite's "How To Corrupt", 2.2).
+ */
+static int ensure_file(const char *path, enum store_mode mode, struct cl_err *e)
+{
+	struct stat st;
+
+	if (mode == STORE_CREATE) {
+		cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+		if (fd < 0 && errno != EEXIST)
+			return cl_fail_sys(
+				e, CL_EOS, errno, "cannot make the state file '%s'", path);
+	}
+	if (!lstat(path, &st)) {
+		if (S_ISREG(st.st_mode))
+			return 0;
+		return cl_fail(e, CL_ECONFIG, "the state file '%s' is no regular file", path);
+	}
+	if (errno != ENOENT)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look at the state file '%s'", path);
+	(void)cl_fail(e, CL_ECONFIG, "there is no state file '%s'", path);
+	return cl_fix(e, "cloop hub bootstrap makes it");
+}
+
+/* What SQLite lets a connection do that no statement of ours needs. */
+static const struct {
+	int option, on;
+} settings[] = {
+	{SQLITE_DBCONFIG_DEFENSIVE, 1},
+	{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
+	{SQLITE_DBCONFIG_DQS_DML, 0},
+	{SQLITE_DBCONFIG_DQS_DDL, 0},
+	{SQLITE_DBCONFIG_ENABLE_FKEY, 1},
+	{SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 0},
+};
+
+static int connect_file(struct store *s, enum store_mode mode, struct cl_err *e)
+{
+	int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE |
+		    (mode == STORE_RO ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE);
+
+	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
+		return db_fail(s, "open it", e);
+	(void)sqlite3_busy_timeout(s->db, BUSY_MS);
+	for (size_t i = 0; i < CL_ARRAY_LEN(settings); i++)
+		(void)sqlite3_db_config(s->db, settings[i].option, settings[i].on, NULL);
+	/* FULL: a revocation that was reported done survives a power cut. */
+	return db_exec(s,
+		"PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;"
+		"PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;",
+		e);
+}
+
+/* Ours, or empty and about to be. */
+static int check_owner(struct store *s, enum store_mode mode, struct cl_err *e)
+{
+	int64_t id, objects;
+
+	/* In this order: whoever makes the file commits both at once. */
+	if (db_number(s, "SELECT count(*) FROM sqlite_schema", &objects, e) ||
+		db_number(s, "PRAGMA application_id", &id, e))
+		return -1;
+	if ((id == DB_APPLICATION_ID && objects) ||
+		(mode != STORE_RO && (!id || id == DB_APPLICATION_ID) && !objects))
+		return 0;
+	(void)cl_fail(e, CL_ECONFIG, "'%s' is not a state file of cloop's", s->path);
+	return cl_fix(
+		e, objects ? "move it away, then: cloop hub bootstrap" : "cloop hub bootstrap");
+}
+
+/*
+ * Two processes that make one file at once: the switch to WAL fails at once with
+ * SQLITE_BUSY, the busy timeout does not cover it.
+ */
+static int use_wal(struct store *s, struct cl_err *e)
+{
+	for (int waited = 0;; waited += 20) {
+		cleanup_stmt sqlite3_stmt *st = NULL;
+		bool row = false;
+		int rc = db_prepare(s, "PRAGMA journal_mode = WAL", &st, e);
+
+		rc = rc ? rc : db_step(s, st, &row, e);
+		if (!rc && row && !strcmp(db_column(st, 0), "wal"))
+			return 0;
+		if (!rc)
+			return cl_fail(e, CL_EOS,
+				"'%s' cannot use a write-ahead log (journal "
+				"mode '%s'): is it on a network file system?",
+				s->path, row ? db_column(st, 0) : "");
+		if (e->code != CL_EBUSY || waited >= BUSY_MS)
+			return -1;
+		(void)usleep(20000);
+	}
+}
+
+int store_open(const char *path, enum store_mode mode, struct store **out, struct cl_err *e)
+{
+	cleanup_store struct store *s = cl_calloc(1, sizeof(*s));
+
+	*out = NULL;
+	s->path = cl_strdup(path);
+	if (ensure_file(path, mode, e) || connect_file(s, mode, e) || check_owner(s, mode, e))
+		return -1;
+	if (mode != STORE_RO && use_wal(s, e))
+		return -1;
+	if (db_migrate(s, mode != STORE_RO, e))
+		return -1;
+	*out = cl_steal(&s);
+	return 0;
+}
+
+void store_close(struct store *s)
+{
+	if (!s)
+		return;
+	(void)sqlite3_close_v2(s->db);
+	free(s->path);
+	free(s);
+}
+
+void store_cleanup(struct store **s)
+{
+	store_close(*s);
+	*s = NULL;
+}
+
+int store_begin(struct store *s, struct store_txn *t, struct cl_err *e)
+{
+	if (s->depth == 0 && db_exec(s, "BEGIN IMMEDIATE", e))
+		return -1;
+	s->depth++;
+	t->s = s;
+	return 0;
+}
+
+void store_rollback(struct store_txn *t)
+{
+	struct store *s = t->s;
+
+	if (!s)
+		return;
+	t->s = NULL;
+	s->depth--;
+	s->poisoned = s->depth > 0;
+	/* A full disk may have rolled it back already. */
+	if (!s->depth && !sqlite3_get_autocommit(s->db))
+		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
+int store_commit(struct store_txn *t, struct cl_err *e)
+{
+	struct store *s = t->s;
+
+	if (!s)
+		return cl_fail(e, CL_EBUG, "commit of a transaction that is not open");
+	if (s->poisoned) {
+		(void)cl_fail(
+			e, CL_EBUG, "%s: a part of this transaction was rolled back", s->path);
+		store_rollback(t);
+		return -1;
+	}
+	if (s->depth == 1 && db_exec(s, "COMMIT", e)) {
+		store_rollback(t);
+		return -1;
+	}
+	s->depth--;
+	t->s = NULL;
+	return 0;
+}
+
+int store_check(struct store *s, struct cl_strv *out, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *whole = NULL, *keys = NULL;
+	bool row;
+
+	if (db_prepare(s, "PRAGMA integrity_check", &whole, e) ||
+		db_prepare(s, "PRAGMA foreign_key_check", &keys, e))
+		return -1;
+	for (;;) {
+		if (db_step(s, whole, &row, e))
+			return -1;
+		if (!row)
+			break;
+		if (strcmp(db_column(whole, 0), "ok") != 0)
+			cl_strv_add(out, db_column(whole, 0));
+	}
+	for (;;) {
+		if (db_step(s, keys, &row, e))
+			return -1;
+		if (!row)
+			return 0;
+		cl_strv_addf(out, "a row of '%s' names a row of '%s' that is not there",
+			db_column(keys, 0), db_column(keys, 2));
+	}
+}
+
+/* "run_4f2a91" or "4f2a91" as "run_4f2a91"; NULL: not of that form. */
+static char *whole_prefix(const char *prefix, const char *text)
+{
+	const char *hex = cl_starts(text, prefix) ? text + strlen(prefix) : text;
+
+	if (strlen(hex) < 6 || strlen(hex) > 64 || !cl_all_in(hex, "0123456789abcdef"))
+		return NULL;
+	return cl_asprintf("%s%s", prefix, hex);
+}
+
+int store_id(struct store *s, const char *table, const char *what, const char *prefix,
+	const char *text, char **out, struct cl_err *e)
+{
+	cleanup_free char *from = whole_prefix(prefix, text), *to = NULL, *sql = NULL;
+	cleanup_strv struct cl_strv found = CL_STRV_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row = true;
+
+	*out = NULL;
+	if (!from) {
+		(void)cl_fail(e, CL_EDATA, "'%s' is no id of a %s", text, what);
+		return cl_fix(e, "an id is '%s' and hex digits; its first 6 are enough", prefix);
+	}
+	to = cl_asprintf("%sg", from);
+	sql = cl_asprintf("SELECT id FROM %s WHERE id >= :from AND id < :to LIMIT 4", table);
+	if (db_prepare(s, sql, &st, e))
+		return -1;
+	db_text(st, ":from", from);
+	db_text(st, ":to", to);
+	for (;;) {
+		if (db_step(s, st, &row, e))
+			return -1;
+		if (!row)
+			break;
+		cl_strv_add(&found, db_column(st, 0));
+	}
+	if (found.n == 1 || (found.n && !strcmp(found.v[0], from))) {
+		*out = cl_strdup(found.v[0]);
+		return 0;
+	}
+	if (!found.n)
+		return cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, text);
+	to = (free(to), cl_join((const char *const *)found.v, found.n, ", "));
+	(void)cl_fail(e, CL_EDATA, "'%s' begins the id of more than one %s: %s%s", text, what, to,
+		found.n == 4 ? ", ..." : "");
+	return cl_fix(e, "type more of it");
+}

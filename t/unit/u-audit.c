@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The audit chain: whole as written, and every way of altering it named by its row. */
+#include "unit.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+#include "store/audit.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+static char dir[64], path[80];
+
+static struct store *fresh(void)
+{
+	struct store *s = NULL;
+	struct cl_err e;
+
+	(void)snprintf(dir, sizeof(dir), "/tmp/u-audit-XXXXXX");
+	if (!mkdtemp(dir))
+		abort();
+	(void)snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (store_open(path, STORE_CREATE, &s, &e))
+		UNIT_FAIL("%s", e.msg);
+	return s;
+}
+
+static void gone(struct store *s)
+{
+	store_close(s);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+static void add(struct store *s, int n)
+{
+	struct store_audit_row row = {.actor = "uid:0", .action = "run.start", .entity = "run"};
+	struct cl_err e;
+
+	for (int i = 0; i < n; i++) {
+		json_t *d = json_pack("{s:i, s:s}", "n", i, "text", "\"quoted\" \xc3\xa9\n");
+
+		row.entity_id = i % 2 ? "odd" : NULL;
+		row.detail = i % 3 ? d : NULL;
+		CHECK_INT(store_audit_add(s, 1700000000000 + i, &row, &e), 0);
+		json_decref(d);
+	}
+}
+
+static void tamper(const char *sql)
+{
+	cleanup_free char *all =
+		cl_asprintf("DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; %s", sql);
+	sqlite3 *db = NULL;
+	char *why = NULL;
+
+	if (sqlite3_open(path, &db) || sqlite3_exec(db, all, NULL, NULL, &why))
+		UNIT_FAIL("%s: %s", sql, why ? why : "?");
+	sqlite3_free(why);
+	(void)sqlite3_close(db);
+}
+
+static struct store_chain verify(struct store *s)
+{
+	struct store_chain c;
+	struct cl_err e;
+
+	CHECK_INT(store_audit_verify(s, 0, NULL, &c, &e), 0);
+	return c;
+}
+
+void test_audit__whole(void)
+{
+	struct store *s = fresh();
+	struct store_chain c = verify(s);
+
+	CHECK(!c.broken);
+	CHECK_INT(c.rows, 0);
+	add(s, 9);
+	c = verify(s);
+	CHECK(!c.broken);
+	CHECK_INT(c.rows, 9);
+	CHECK_INT(c.head_seq, 9);
+	CHECK_INT(strlen(c.head), 64);
+	gone(s);
+}
+
+/* The form that audit.h promises, so that somebody else can check a chain. */
+void test_audit__documented_hash(void)
+{
+	static const char row[] =
+		"\n{\"action\":\"run.start\",\"actor\":\"uid:0\",\"at\":1700000000000,"
+		"\"detail\":\"{}\",\"entity\":\"run\",\"entity_id\":\"\",\"project\":\"\","
+		"\"seq\":1}";
+	struct store *s = fresh();
+	char want[CL_SHA256_HEX];
+
+	add(s, 1);
+	cl_sha256_hex(row, strlen(row), want);
+	CHECK_STR(verify(s).head, want);
+	gone(s);
+}
+
+void test_audit__tampering_is_named(void)
+{
+	static const struct {
+		const char *sql;
+		int row;
+		const char *why;
+	} cases[] = {
+		{"UPDATE audit SET actor = 'uid:1' WHERE seq = 3", 3, "content"},
+		{"UPDATE audit SET at = at + 1 WHERE seq = 9", 9, "content"},
+		{"UPDATE audit SET detail = detail || ' ' WHERE seq = 1", 1, "content"},
+		{"UPDATE audit SET detail = detail || char(0) || 'x' WHERE seq = 2", 2, "NUL"},
+		{"UPDATE audit SET actor = CAST(x'ff' AS TEXT) WHERE seq = 4", 4, "content"},
+		{"UPDATE audit SET hash = replace(hash, 'a', 'b') WHERE seq = 5", 5, "content"},
+		{"UPDATE audit SET prev = '' WHERE seq = 6", 6, "follow"},
+		{"DELETE FROM audit WHERE seq = 4", 4, "not there"},
+		{"DELETE FROM audit WHERE seq = 1", 1, "not there"},
+		{"DELETE FROM audit WHERE seq > 7", 8, "cut off"},
+		{"DELETE FROM audit", 1, "cut off"},
+		{"DELETE FROM audit WHERE seq = 9; UPDATE audit_head SET seq = 8", 8, "head"},
+		{"UPDATE audit_head SET seq = 8", 8, "head"},
+		{"UPDATE audit_head SET hash = ''", 9, "head"},
+		{"INSERT INTO audit SELECT 10, at, actor, action, entity, entity_id, project, "
+		 "detail, hash, hash FROM audit WHERE seq = 9",
+			10, "content"},
+		{"UPDATE audit SET seq = -1 WHERE seq = 2", 1, "not there"},
+		{"UPDATE audit SET seq = seq + 10 WHERE seq > 5", 6, "not there"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(cases); i++) {
+		struct store *s = fresh();
+		struct store_chain c;
+
+		add(s, 9);
+		tamper(cases[i].sql);
+		c = verify(s);
+		if (!c.broken || c.bad_seq != cases[i].row || !strstr(c.why, cases[i].why))
+			UNIT_FAIL("%s: broken %d row %lld: %s", cases[i].sql, c.broken,
+				(long long)c.bad_seq, c.why);
+		gone(s);
+	}
+}
+
+void test_audit__a_new_chain_misses_the_noted_head(void)
+{
+	struct store *s = fresh();
+	struct store_chain c, later;
+	struct cl_err e;
+
+	add(s, 4);
+	c = verify(s);
+	add(s, 3);
+	CHECK_INT(store_audit_verify(s, c.head_seq, c.head, &later, &e), 0);
+	CHECK(!later.broken);
+	CHECK_INT(store_audit_verify(s, 99, c.head, &later, &e), 0);
+	CHECK(later.broken && later.bad_seq == 99);
+	tamper("DELETE FROM audit; UPDATE audit_head SET seq = 0, hash = ''");
+	add(s, 2);
+	add(s, 5);
+	CHECK(!verify(s).broken);
+	CHECK_INT(store_audit_verify(s, c.head_seq, c.head, &later, &e), 0);
+	CHECK(later.broken && later.bad_seq == 4);
+	gone(s);
+}
+
+void test_audit__lost_head(void)
+{
+	struct store *s = fresh();
+	struct store_audit_row row = {.action = "x.y"};
+	struct store_chain c;
+	struct cl_err e;
+
+	tamper("DELETE FROM audit_head");
+	CHECK_INT(store_audit_verify(s, 0, NULL, &c, &e), -1);
+	CHECK_INT(store_audit_add(s, 1, &row, &e), -1);
+	CHECK_HAS(e.msg, "lost its head");
+	gone(s);
+}
+
+void test_audit__rows_are_not_changed_by_accident(void)
+{
+	struct store *s = fresh();
+	sqlite3 *db = NULL;
+
+	add(s, 1);
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, "UPDATE audit SET actor = ''", 0, 0, 0), SQLITE_CONSTRAINT);
+	CHECK_INT(sqlite3_exec(db, "DELETE FROM audit", 0, 0, 0), SQLITE_CONSTRAINT);
+	(void)sqlite3_close(db);
+	gone(s);
+}
+
+void test_audit__with_the_change_or_not_at_all(void)
+{
+	struct store *s = fresh();
+	struct store_txn t = {0};
+	struct store_chain c;
+	struct cl_err e;
+
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	add(s, 2);
+	store_rollback(&t);
+	c = verify(s);
+	CHECK(!c.broken && !c.rows);
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	add(s, 2);
+	CHECK_INT(verify(s).rows, 2);
+	CHECK_INT(store_commit(&t, &e), 0);
+	CHECK_INT(verify(s).rows, 2);
+	gone(s);
+}
+
+void test_audit__bytes_that_are_no_text(void)
+{
+	struct store *s = fresh();
+	struct store_audit_row row = {.actor = "uid:0", .action = "p.q", .project = "/a\xff/b"};
+	struct cl_err e;
+
+	CHECK_INT(store_audit_add(s, 1, &row, &e), 0);
+	CHECK(!verify(s).broken);
+	gone(s);
+}
+
+static int first_seq(const struct store_audit *a, void *arg, struct cl_err *e)
+{
+	(void)e;
+	if (!*(int64_t *)arg)
+		*(int64_t *)arg = a->seq;
+	else
+		*(int64_t *)arg += 100;
+	return 0;
+}
+
+void test_audit__filters(void)
+{
+	static const struct {
+		struct store_audit_filter f;
+		int64_t want; /* newest seq + 100 for each further one */
+	} cases[] = {
+		{{0}, 4 + 300},
+		{{.limit = 1}, 4},
+		{{.action = "run.start"}, 4 + 300},
+		{{.action = "run."}, 4 + 300},
+		{{.action = "ru*"}, 4 + 300},
+		{{.action = "*"}, 4 + 300},
+		{{.action = "run"}, 0},
+		{{.action = "run.%"}, 0},
+		{{.entity_id = "odd"}, 4 + 100},
+		{{.since = 1700000000002}, 4 + 100},
+		{{.project = "/none"}, 0},
+		{{.actor = "uid:0"}, 4 + 300},
+	};
+	struct store *s = fresh();
+	struct cl_err e;
+
+	add(s, 4);
+	for (size_t i = 0; i < CL_ARRAY_LEN(cases); i++) {
+		int64_t got = 0;
+
+		CHECK_INT(store_audit_each(s, &cases[i].f, first_seq, &got, &e), 0);
+		if (got != cases[i].want)
+			UNIT_FAIL("case %zu: %lld", i, (long long)got);
+	}
+	gone(s);
+}
