@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,16 +49,42 @@ char *sys_find_program(const char *name)
 	return sys_find_on(NULL, name);
 }
 
-/* Moves the child's descriptors into place. Sources are first lifted above every target. */
-static int place_fds(const struct sys_spawn *s, int report)
-{
-	int top = report, std[3] = {s->in, s->out, s->err};
+/*
+ * What the child needs and must not allocate: it runs between fork and exec, where only
+ * async-signal-safe calls are allowed.
+ */
+struct birth {
+	const struct sys_spawn *s;
+	const char *path;
+	int report; /* our errno goes here when exec was not reached */
+	pid_t parent;
+	int *lifted; /* npass places */
+};
 
-	for (size_t i = 0; i < s->npass; i++)
+/*
+ * Moves the child's descriptors into place. All sources are first lifted above every
+ * target, so that a swap (3 to 4 and 4 to 3) works and the report pipe is out of the way.
+ */
+static int place_fds(struct birth *b)
+{
+	const struct sys_spawn *s = b->s;
+	int top = 2, std[3] = {s->in, s->out, s->err};
+
+	for (size_t i = 0; i < s->npass; i++) {
+		if (s->pass[i].as < 3) {
+			errno = EINVAL;
+			return -1;
+		}
 		if (s->pass[i].as > top)
 			top = s->pass[i].as;
-	if (top < 3)
-		top = 3;
+	}
+	if (b->report <= top) {
+		int up = fcntl(b->report, F_DUPFD_CLOEXEC, top + 1);
+
+		if (up < 0)
+			return -1;
+		b->report = up;
+	}
 	for (int i = 0; i < 3; i++) {
 		if (std[i] < 0)
 			std[i] = open("/dev/null", i ? O_WRONLY : O_RDONLY);
@@ -66,11 +93,13 @@ static int place_fds(const struct sys_spawn *s, int report)
 			return -1;
 	}
 	for (size_t i = 0; i < s->npass; i++) {
-		int lifted = fcntl(s->pass[i].fd, F_DUPFD_CLOEXEC, top + 1);
-
-		if (lifted < 0 || s->pass[i].as == report || dup2(lifted, s->pass[i].as) < 0)
+		b->lifted[i] = fcntl(s->pass[i].fd, F_DUPFD_CLOEXEC, top + 1);
+		if (b->lifted[i] < 0)
 			return -1;
 	}
+	for (size_t i = 0; i < s->npass; i++)
+		if (dup2(b->lifted[i], s->pass[i].as) < 0)
+			return -1;
 	for (int i = 0; i < 3; i++)
 		if (dup2(std[i], i) < 0)
 			return -1;
@@ -83,42 +112,79 @@ static int close_others(const struct sys_spawn *s)
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC))
 		return -1;
 	for (size_t i = 0; i < s->npass; i++)
-		if (s->pass[i].as > 2 && fcntl(s->pass[i].as, F_SETFD, 0))
+		if (fcntl(s->pass[i].as, F_SETFD, 0))
 			return -1;
 	return 0;
 }
 
+/*
+ * By the system call: glibc's signal() does not touch its own signals 32 and 33, and
+ * its posix_spawn() leaves them ignored in whatever started us.
+ */
 static void reset_signals(void)
 {
+	static const unsigned long by_default[8]; /* the kernel's struct sigaction, zeroed */
 	sigset_t none;
 
 	for (int sig = 1; sig < NSIG; sig++)
-		(void)signal(sig, SIG_DFL);
+		(void)syscall(SYS_rt_sigaction, sig, by_default, NULL, NSIG / 8);
 	(void)sigemptyset(&none);
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-static void __attribute__((noreturn)) child(const struct sys_spawn *s, const char *path, int report)
+/* A parent that ended before the request was made will send no signal any more. */
+static int follow_parent(const struct birth *b)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return -1;
+	/* 0: the parent is outside our new process namespace. */
+	if (getppid() && getppid() != b->parent) {
+		errno = ESRCH;
+		return -1;
+	}
+	return 0;
+}
+
+static void __attribute__((noreturn)) child(struct birth *b)
 {
 	static char *const bare_env[] = {(char *)"PATH=" SYS_PATH, NULL};
+	const struct sys_spawn *s = b->s;
 	int err;
 
-	/* The report pipe must not sit where a passed descriptor goes. */
-	report = fcntl(report, F_DUPFD_CLOEXEC, 200);
-	if (report >= 0 && (!s->new_session || setsid() >= 0) &&
-		(!s->die_with_parent || !prctl(PR_SET_PDEATHSIG, SIGKILL)) &&
-		(!s->cwd || !chdir(s->cwd)) && !place_fds(s, report) && !close_others(s)) {
+	if ((!s->new_session || setsid() >= 0) && (!s->die_with_parent || !follow_parent(b)) &&
+		(!s->cwd || !chdir(s->cwd)) && !place_fds(b) && !close_others(s)) {
 		reset_signals();
-		(void)execve(path, s->argv, s->envp ? s->envp : bare_env);
+		(void)execve(b->path, s->argv, s->envp ? s->envp : bare_env);
 	}
 	err = errno;
-	(void)!write(report, &err, sizeof(err));
+	(void)!write(b->report, &err, sizeof(err));
 	_exit(127);
+}
+
+/*
+ * fork with every signal held back: a handler of ours must not run in the child, where
+ * it would act on what the child shares with us.
+ */
+static pid_t give_birth(struct birth *b, int *err)
+{
+	sigset_t all, old;
+	pid_t pid;
+
+	(void)sigfillset(&all);
+	(void)pthread_sigmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	*err = errno;
+	if (!pid)
+		child(b);
+	(void)pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return pid;
 }
 
 int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e)
 {
 	cleanup_free char *path = sys_find_program(s->path);
+	cleanup_free int *lifted = cl_calloc(s->npass, sizeof(*lifted));
+	struct birth b = {.s = s, .path = path, .parent = getpid(), .lifted = lifted};
 	int pipe_fd[2], err = 0;
 	ssize_t n;
 
@@ -126,22 +192,20 @@ int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e)
 		return cl_fail(e, CL_EUNAVAIL, "program '%s' is not installed", s->path);
 	if (pipe2(pipe_fd, O_CLOEXEC))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make a pipe");
-	*pid = fork();
+	b.report = pipe_fd[1];
+	*pid = give_birth(&b, &err);
+	(void)close(pipe_fd[1]);
 	if (*pid < 0) {
-		err = errno;
 		(void)close(pipe_fd[0]);
-		(void)close(pipe_fd[1]);
 		return cl_fail_sys(e, CL_EOS, err, "cannot start '%s'", path);
 	}
-	if (!*pid)
-		child(s, path, pipe_fd[1]);
-	(void)close(pipe_fd[1]);
 	do
 		n = read(pipe_fd[0], &err, sizeof(err));
 	while (n < 0 && errno == EINTR);
 	(void)close(pipe_fd[0]);
 	if (n == sizeof(err)) {
-		(void)waitpid(*pid, NULL, 0);
+		while (waitpid(*pid, NULL, 0) < 0 && errno == EINTR)
+			;
 		return cl_fail_sys(
 			e, err == ENOENT ? CL_EUNAVAIL : CL_EOS, err, "cannot run '%s'", path);
 	}
@@ -160,7 +224,19 @@ int sys_wait(pid_t pid, int *status, struct cl_err *e)
 	return 0;
 }
 
-/* Reads what is there into buf, keeping at most max bytes. False at end of file. */
+static void keep_last(struct cl_buf *buf, size_t max)
+{
+	if (buf->len <= max)
+		return;
+	memmove(buf->p, buf->p + buf->len - max, max);
+	buf->len = max;
+	buf->p[max] = '\0';
+}
+
+/*
+ * Reads what is there into buf, keeping at most max bytes, or twice that for a tail, which
+ * is cut at the end: moving max bytes for every read would be slow. False at end of file.
+ */
 static bool drain(int fd, struct cl_buf *buf, size_t max, bool tail)
 {
 	char tmp[65536];
@@ -170,21 +246,19 @@ static bool drain(int fd, struct cl_buf *buf, size_t max, bool tail)
 		return errno == EINTR || errno == EAGAIN;
 	if (!n)
 		return false;
-	if (!tail && buf->len + (size_t)n > max)
+	if (!tail && (size_t)n > max - buf->len)
 		n = (ssize_t)(max - buf->len);
 	cl_buf_add(buf, tmp, (size_t)n);
-	if (tail && buf->len > max) {
-		memmove(buf->p, buf->p + buf->len - max, max);
-		buf->len = max;
-		buf->p[max] = '\0';
-	}
+	if (tail && buf->len / 2 > max)
+		keep_last(buf, max);
 	return true;
 }
 
 struct pump {
 	struct sys_run *r;
 	int in, out, err; /* our ends; -1 when closed */
-	size_t fed;
+	int child;        /* a pidfd until the child has ended, then -1 */
+	size_t fed, max;
 };
 
 static void shut(int *fd)
@@ -204,36 +278,69 @@ static void feed(struct pump *p)
 		shut(&p->in);
 }
 
-/* Moves bytes until both outputs end. False when the time is over. */
-static bool pump_all(struct pump *p, int64_t deadline)
+/* Milliseconds for poll(): -1 for ever, never more than it can hold. */
+static int wait_ms(int64_t deadline)
 {
-	size_t max = p->r->max_output ? p->r->max_output : (size_t)4 << 20;
+	int64_t left = deadline - sys_mono_ms();
 
-	while (p->out >= 0 || p->err >= 0) {
-		struct pollfd fds[3] = {
-			{p->in, POLLOUT, 0}, {p->out, POLLIN, 0}, {p->err, POLLIN, 0}};
-		int64_t left = deadline ? deadline - sys_mono_ms() : -1;
+	if (!deadline)
+		return -1;
+	return left < 0 ? 0 : left > 1000000 ? 1000000 : (int)left;
+}
 
-		if (deadline && left <= 0)
-			return false;
-		if (poll(fds, 3, (int)(left > 1000000 ? 1000000 : left)) < 0 && errno != EINTR)
-			return false;
+/*
+ * Moves bytes until the child and both its outputs have ended: one that closed its
+ * outputs early still has a deadline and may still want its input. 0, or ETIME when the
+ * time is over, or what poll() said.
+ */
+static int pump_all(struct pump *p, int64_t deadline)
+{
+	bool tail = p->r->keep_tail;
+
+	while (p->out >= 0 || p->err >= 0 || p->child >= 0) {
+		struct pollfd fds[4] = {{p->in, POLLOUT, 0}, {p->out, POLLIN, 0},
+			{p->err, POLLIN, 0}, {p->child, POLLIN, 0}};
+
+		if (deadline && sys_mono_ms() >= deadline)
+			return ETIME;
+		if (poll(fds, 4, wait_ms(deadline)) < 0) {
+			if (errno == EINTR)
+				continue;
+			return errno;
+		}
 		if (fds[0].revents)
 			feed(p);
-		if (fds[1].revents && !drain(p->out, &p->r->out, max, p->r->keep_tail))
+		if (fds[1].revents && !drain(p->out, &p->r->out, p->max, tail))
 			shut(&p->out);
-		if (fds[2].revents && !drain(p->err, &p->r->err, max, p->r->keep_tail))
+		if (fds[2].revents && !drain(p->err, &p->r->err, p->max, tail))
 			shut(&p->err);
+		if (fds[3].revents)
+			shut(&p->child);
 	}
-	return true;
+	return 0;
+}
+
+/* Writing to a child that reads nothing must be an error here, not the end of us. */
+static int pump_quietly(struct pump *p, int64_t deadline)
+{
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, old;
+	int rc;
+
+	(void)sigaction(SIGPIPE, &ignore, &old);
+	rc = pump_all(p, deadline);
+	(void)sigaction(SIGPIPE, &old, NULL);
+	if (p->r->keep_tail) {
+		keep_last(&p->r->out, p->max);
+		keep_last(&p->r->err, p->max);
+	}
+	return rc;
 }
 
 static int run_child(struct sys_run *r, struct pump *p, int child_end[3], struct cl_err *e)
 {
 	int64_t deadline = r->timeout_ms ? sys_mono_ms() + r->timeout_ms : 0;
-	void (*old)(int);
-	bool in_time;
 	pid_t pid;
+	int why;
 
 	r->spawn.in = child_end[0];
 	r->spawn.out = child_end[1];
@@ -242,22 +349,28 @@ static int run_child(struct sys_run *r, struct pump *p, int child_end[3], struct
 		return -1;
 	for (int i = 0; i < 3; i++)
 		shut(&child_end[i]);
-	old = signal(SIGPIPE, SIG_IGN);
-	in_time = pump_all(p, deadline);
-	(void)signal(SIGPIPE, old);
-	if (!in_time)
+	p->child = (int)syscall(SYS_pidfd_open, pid, 0);
+	why = p->child < 0 ? errno : pump_quietly(p, deadline);
+	if (why) {
 		(void)kill(pid, SIGKILL);
+		if (r->spawn.new_session)
+			(void)kill(-pid, SIGKILL);
+	}
+	shut(&p->child);
 	if (sys_wait(pid, &r->status, e))
 		return -1;
-	if (!in_time)
+	if (why == ETIME)
 		return cl_fail(e, CL_EUNAVAIL, "'%s' did not finish within %lld ms", r->spawn.path,
 			(long long)r->timeout_ms);
+	if (why)
+		return cl_fail_sys(e, CL_EOS, why, "cannot watch '%s'", r->spawn.path);
 	return 0;
 }
 
 int sys_run(struct sys_run *r, struct cl_err *e)
 {
-	struct pump p = {.r = r, .in = -1, .out = -1, .err = -1};
+	size_t max = r->max_output ? r->max_output : (size_t)4 << 20;
+	struct pump p = {.r = r, .in = -1, .out = -1, .err = -1, .child = -1, .max = max};
 	int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, rc = -1;
 	int child_end[3];
 

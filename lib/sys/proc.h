@@ -13,7 +13,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A descriptor the child gets: `fd` of ours becomes `as` of its own. */
+/*
+ * A descriptor the child gets: `fd` of ours becomes `as` of its own, 3 or more. Any
+ * permutation works: all are lifted out of the way before the first is put in place.
+ */
 struct sys_pass {
 	int fd, as;
 };
@@ -56,7 +59,8 @@ struct sys_run {
 	struct sys_spawn spawn; /* in, out and err are set by sys_run unless noted */
 	const void *input;      /* fed to its stdin; NULL: /dev/null */
 	size_t input_len;
-	int64_t timeout_ms;     /* 0: none; SIGKILL and CL_EUNAVAIL when it is over */
+	int64_t timeout_ms;     /* 0: none; SIGKILL (with new_session to its whole
+				   session's group) and CL_EUNAVAIL when it is over */
 	size_t max_output;      /* per stream; what is beyond is dropped; 0: 4 MiB */
 	bool keep_tail;         /* drop the front, not the end */
 	struct cl_buf out, err; /* what it wrote; released by the caller */
@@ -65,7 +69,11 @@ struct sys_run {
 #define SYS_RUN_INIT \
 	((struct sys_run){.spawn = SYS_SPAWN_INIT, .out = CL_BUF_INIT, .err = CL_BUF_INIT})
 
-/* 0 when the child ran, whatever its status; -1 when it could not or took too long. */
+/*
+ * 0 when the child ran, whatever its status; -1 when it could not or took too long. It is
+ * over when the child has ended and nobody holds its outputs any more: a grandchild that
+ * keeps them keeps us, until the timeout. SIGPIPE is ignored meanwhile.
+ */
 int sys_run(struct sys_run *r, struct cl_err *e);
 void sys_run_release(struct sys_run *r);
 #define cleanup_run __attribute__((cleanup(sys_run_release)))
