@@ -4,6 +4,19 @@
 _cloop_lookup() { # words typed so far, option before the cursor
 	words= kind=words
 	case "$1/$2" in
+	'egress firewall/--cidrs') kind=none ;;
+	'egress firewall/--deny') kind=none ;;
+	'egress firewall/--ports') kind=none ;;
+	'egress firewall/--resolver') kind=none ;;
+	'egress firewall/--broker') kind=none ;;
+	'egress firewall/--host') kind=none ;;
+	'egress firewall/--policy') kind=file ;;
+	'egress firewall/--from-spec') kind=file ;;
+	'egress firewall/--format') words='rules nft nft-bridge json' ;;
+	'egress firewall/--table') kind=none ;;
+	'egress firewall/--bridge') kind=none ;;
+	'egress firewall/--check') kind=none ;;
+	'egress firewall/--dir') kind=dir ;;
 	'help/--dir') kind=dir ;;
 	'version/--dir') kind=dir ;;
 	'list/--dir') kind=dir ;;
@@ -11,6 +24,8 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	[ -n "$words" ] || [ "$kind" != words ] && return
 	case "$1" in
 	'') words="help version list $(cloop list --json 2>/dev/null | sed -n "s/.*\"name\":\"\([^\"]*\)\".*/\1/p" 2>/dev/null)" ;;
+	'egress') words='firewall' ;;
+	'egress firewall') words=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
 	'') words='help version list' ;;
 	'help') words=" --dir --json --help"; words="$words $(cloop list --json 2>/dev/null | sed -n "s/.*\"name\":\"\([^\"]*\)\".*/\1/p" 2>/dev/null)" ;;
 	'version') words=" --dir --json --help" ;;
@@ -20,7 +35,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	''|'help'|'version'|'list'|'cloop ') return 0 ;;
+	'egress'|'egress firewall'|''|'help'|'version'|'list'|'cloop ') return 0 ;;
 	esac
 	return 1
 }

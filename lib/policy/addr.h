@@ -31,21 +31,34 @@ struct pol_endpoint {
 
 /* Strict: dotted quad without leading zeros, or RFC 4291 text without a zone. CL_EDATA. */
 int pol_addr_parse(const char *s, const char *what, struct pol_addr *out, struct cl_err *e);
-/* ADDR/LEN; bits beyond LEN are cleared. `bare_host`: an address alone is a host prefix. */
+/*
+ * ADDR/LEN; bits beyond LEN are cleared. `bare_host`: an address alone is a host prefix.
+ * An IPv4-mapped range of at least 96 bits stays as written (pol_prefix_unmap); a shorter
+ * one means neither family and is refused. CL_EDATA.
+ */
 int pol_prefix_parse(
 	const char *s, bool bare_host, const char *what, struct pol_prefix *out, struct cl_err *e);
-/* ADDR:PORT or [ADDR6]:PORT; an address alone takes default_port unless that is 0. */
+/*
+ * ADDR:PORT or [ADDR6]:PORT; an address alone takes default_port unless that is 0. Port
+ * 0 can be written (a question about ICMP has it); whoever needs a destination refuses
+ * it. An IPv6 address without brackets is an address alone. CL_EDATA.
+ */
 int pol_endpoint_parse(const char *s, uint16_t default_port, const char *what,
 	struct pol_endpoint *out, struct cl_err *e);
+
+/* True for a family of 4 or 6, a length within it, and not mapped and shorter than 96. */
+bool pol_prefix_valid(const struct pol_prefix *p);
+/* Clears the bits beyond len. */
+void pol_prefix_mask(struct pol_prefix *p);
 
 /* Canonical text (RFC 5952 for IPv6, as inet_ntop prints it). */
 void pol_addr_text(const struct pol_addr *a, char out[POL_ADDR_TEXT]);
 void pol_prefix_text(const struct pol_prefix *p, char out[POL_PREFIX_TEXT]);
 void pol_endpoint_text(const struct pol_endpoint *p, char out[POL_ENDPOINT_TEXT]); /* [v6]:port */
 
-/* ::ffff:a.b.c.d becomes a.b.c.d; true when it did. */
+/* ::ffff:a.b.c.d (RFC 4291 2.5.5.2) becomes a.b.c.d; true when it did. */
 bool pol_addr_unmap(struct pol_addr *a);
-/* The same for a prefix of length >= 96; a shorter mapped one stays as it is. */
+/* The same for a prefix of length >= 96. */
 bool pol_prefix_unmap(struct pol_prefix *p);
 
 /* Order: v4 before v6, then address, then the shorter length. */

@@ -27,8 +27,15 @@ struct eg_auth {
 	struct pol_endpoint *resolvers, *brokers;
 	size_t nresolvers, nbrokers, resolvers_cap, brokers_cap;
 	struct cl_strv hosts; /* host_patterns: named in a warning, not enforceable here */
+	size_t max_cidrs;     /* of allow and of deny each; 0: EG_MAX_CIDRS */
 };
-#define EG_AUTH_INIT ((struct eg_auth){0})
+/* What the guides bound; a policy in a file of its own may have EG_MAX_CIDRS_FILE. */
+#define EG_MAX_CIDRS      256
+#define EG_MAX_CIDRS_FILE 100000
+#define EG_MAX_PORTS      64
+#define EG_MAX_ENDPOINTS  256
+#define EG_MAX_HOST       256 /* bytes of one host pattern, and patterns */
+#define EG_AUTH_INIT      ((struct eg_auth){0})
 void eg_auth_release(struct eg_auth *a);
 void eg_auth_add_allow(struct eg_auth *a, const struct pol_prefix *p);
 void eg_auth_add_deny(struct eg_auth *a, const struct pol_prefix *p);
@@ -37,10 +44,15 @@ void eg_auth_add_resolver(struct eg_auth *a, const struct pol_endpoint *p);
 void eg_auth_add_broker(struct eg_auth *a, const struct pol_endpoint *p);
 void eg_auth_copy(const struct eg_auth *from, struct eg_auth *to); /* to is EG_AUTH_INIT */
 
+/* Checks a host pattern: letters, digits, "-_.:/", wildcards * and ?, no "..". CL_EDATA. */
+int eg_check_host(const char *pattern, const char *what, struct cl_err *e);
+
 /*
  * Reads the JSON form (keys allow_public_internet, allow_cidrs, deny_cidrs, allow_ports,
  * all_ports, resolvers, brokers, host_patterns, block_special_use, silent; closed).
- * Errors name file, line and column. eg_auth_json writes the same form; owned.
+ * An address alone is a host range, a resolver's default port is 53, blanks around an
+ * entry are ignored. Errors name file, line, column, key and index. eg_auth_json writes the
+ * same form without what is false or empty; owned.
  */
 int eg_auth_read(struct cl_doc *d, json_t *obj, struct eg_auth *out, struct cl_err *e);
 json_t *eg_auth_json(const struct eg_auth *a);
@@ -49,12 +61,12 @@ struct eg_rule {
 	enum eg_verdict verdict;
 	struct pol_prefix prefix;
 	enum eg_proto proto;
-	uint16_t *ports; /* sorted; none: every port */
+	const uint16_t *ports; /* sorted, the policy's; none: every port */
 	size_t nports;
-	char *reason;
-	bool local;  /* the sandbox's own loopback: not on the wire */
-	bool denied; /* operator deny list */
-	bool carve;  /* never waived: translation prefixes and unnamed metadata services */
+	const char *reason; /* the policy's, or static */
+	bool local;         /* the sandbox's own loopback: not on the wire */
+	bool denied;        /* operator deny list */
+	bool carve;         /* never waived: translation prefixes and unnamed metadata services */
 };
 
 struct eg_policy {
@@ -63,6 +75,8 @@ struct eg_policy {
 	struct eg_rule *rules;
 	size_t nrules, rules_cap;
 	struct cl_strv warnings;
+	uint16_t *ports;        /* what the rules' ports point into */
+	struct cl_strv reasons; /* those that are not static */
 };
 #define EG_POLICY_INIT ((struct eg_policy){0})
 void eg_policy_release(struct eg_policy *p);
@@ -97,10 +111,34 @@ void eg_render_rules(
 	const struct eg_policy *p, const char *source, bool colour, struct cl_buf *out);
 /*
  * A script for nft(8) in one transaction. bridge NULL: the form for a namespace of the
- * sandbox's own; else the form for that bridge (facts 4, E3, E6, E7).
+ * sandbox's own; else the form for that bridge (facts 4, E3, E6, E7). The ruleset is
+ * laid down, expression by expression, at the top of egress_nft.c.
  */
 int eg_render_nft(const struct eg_policy *p, const char *table, const char *bridge,
 	struct cl_buf *out, struct cl_err *e);
+
+/* The same with what only the machine knows. */
+struct eg_nft {
+	const char *table;
+	const char *bridge; /* NULL: the namespace form, which takes none of the rest */
+	/* The only addresses the sandbox may send from; both of family 0: not checked here. */
+	struct pol_addr source4, source6;
+	bool masquerade; /* out of every other interface, for the sources that are given */
+};
+int eg_render_nft_form(
+	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e);
+
+/* Bounds of the set that counts denied destinations: elements, and seconds each is kept. */
+#define EG_BLOCKED_SIZE    4096
+#define EG_BLOCKED_SECONDS 3600
+/* Comments of the ruleset that are not a rule's reason. */
+#define EG_SAY_DEFAULT   "default deny"
+#define EG_SAY_FOREIGN   "not this sandbox"
+#define EG_SAY_NEIGHBOUR "IPv6 neighbour discovery on this link"
+#define EG_SAY_LISTENER  "multicast listener report"
+#define EG_SAY_SOURCE    "not the sandbox's own address"
+#define EG_SAY_PEER      "another sandbox on this bridge"
+#define EG_SAY_INTO      "nobody connects into the sandbox"
 /* {mode, rules:[{verdict, prefix, proto, ports, reason, ...}], warnings, silent}; owned. */
 json_t *eg_policy_json(const struct eg_policy *p);
 
@@ -109,7 +147,11 @@ void eg_comment(const char *reason, char out[121]);
 /* Checks a table name (1-64 of [A-Za-z0-9_-], no leading '-') or interface name (1-15). */
 int eg_check_table(const char *name, struct cl_err *e);
 int eg_check_interface(const char *name, struct cl_err *e);
-/* Names of facts 4: "cloop-sbx-<id>[-key]", "cloop_sbx_<id>[_key]"; owned. key may be NULL. */
+/*
+ * Names of facts 4: "cloop-sbx-<id>[-key]" (each part at most 32 bytes, an empty id is
+ * "default") and "cloop_sbx_<id>[_key]" (at most 64 in all). A part that is longer keeps
+ * its head and ends in 8 hex of its SHA-256. Owned. key may be NULL.
+ */
 char *eg_network_name(const char *id, const char *key);
 char *eg_table_name(const char *id, const char *key);
 

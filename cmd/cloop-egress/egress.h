@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef CMD_EGRESS_H
+#define CMD_EGRESS_H
+
+#include "cli/cli.h"
+#include "policy/egress.h"
+
+extern const struct cl_spec egress_spec;
+
+/* `firewall`: what a policy installs, or what it answers. */
+int egress_firewall(struct cl_ctx *c, struct cl_err *e);
+
+/*
+ * The authorisation that the command line asks about, from flags or from a file; source
+ * is what the listing says it is from, owned. *out is EG_AUTH_INIT.
+ */
+int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e);
+
+/* Answers every --check. 0: all allowed, 1: one was dropped, -1 with *e. */
+int egress_check(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
+
+#endif

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "egress.h"
+
+static const char *const formats[] = {"rules", "nft", "nft-bridge", "json", NULL};
+
+static const struct cl_opt firewall_opts[] = {
+	{.name = "internet",
+		.type = CL_FLAG,
+		.help = "allow the public Internet: all that the block set leaves"},
+	{.name = "cidrs",
+		.type = CL_CSV,
+		.arg = "CIDR,...",
+		.help = "allow address ranges, private ones too"},
+	{.name = "deny",
+		.type = CL_CSV,
+		.arg = "CIDR,...",
+		.help = "deny address ranges, whatever else allows them"},
+	{.name = "ports",
+		.type = CL_CSV,
+		.arg = "PORT,...",
+		.help = "TCP ports that --internet and --cidrs open"},
+	{.name = "all-ports", .type = CL_FLAG, .help = "open every TCP port instead of a list"},
+	{.name = "resolver",
+		.type = CL_CSV,
+		.arg = "ADDR[:PORT]",
+		.help = "allow a DNS resolver, by UDP and TCP; port 53 unless named"},
+	{.name = "broker",
+		.type = CL_CSV,
+		.arg = "ADDR:PORT",
+		.help = "allow an egress broker, by TCP"},
+	{.name = "host",
+		.type = CL_CSV,
+		.arg = "PATTERN",
+		.help = "host patterns of the grant: named in a warning, not enforceable here"},
+	{.name = "block-special-use",
+		.type = CL_FLAG,
+		.help = "block IANA's special-purpose ranges too"},
+	{.name = "silent",
+		.type = CL_FLAG,
+		.help = "drop denied packets instead of refusing them at once"},
+	{.name = "policy",
+		.type = CL_STR,
+		.arg = "FILE",
+		.complete = CL_COMP_FILE,
+		.help = "read the authorisation as JSON, from standard input for '-'"},
+	{.name = "from-spec",
+		.type = CL_STR,
+		.arg = "FILE",
+		.complete = CL_COMP_FILE,
+		.help = "read it from the egress member of a driver's Spec"},
+	{.name = "format",
+		.type = CL_ENUM,
+		.arg = "FORMAT",
+		.values = formats,
+		.def = "rules",
+		.help = "what to print"},
+	{.name = "table",
+		.type = CL_STR,
+		.arg = "NAME",
+		.def = "cloop_sbx_preview",
+		.help = "name of the nft table"},
+	{.name = "bridge",
+		.type = CL_STR,
+		.arg = "NAME",
+		.help = "the sandbox's bridge, for --format nft-bridge"},
+	{.name = "check",
+		.type = CL_LIST,
+		.arg = "ADDR:PORT[/PROTO]",
+		.help = "ask about one destination instead; tcp (default), udp or any"},
+	{0},
+};
+
+static const struct cl_exit firewall_exits[] = {
+	{0, "printed; with --check: every destination is allowed"},
+	{1, "with --check: a destination is dropped"},
+	{0},
+};
+
+static const struct cl_example firewall_examples[] = {
+	{"cloop egress firewall --internet --ports 443 --resolver 9.9.9.9:53",
+		"list what the filter does, in order", true},
+	{"cloop egress firewall --internet --ports 443 --check 10.4.5.6:443",
+		"ask about one address; the exit status is the answer", true},
+	{"cloop egress firewall --cidrs 10.8.0.0/24 --ports 5432 --check 10.8.0.9:5432 "
+	 "--check 10.8.1.9:5432 --json",
+		"ask about two, one JSON object a line", true},
+	{"cloop egress firewall --internet --ports 443 --format nft-bridge --bridge "
+	 "csbx-0123456789",
+		"print the script that nft(8) loads for a bridge", true},
+	{"cloop egress firewall --policy policy.json --format json",
+		"compile a stored policy, with its warnings", false},
+	{0},
+};
+
+static const struct cl_verb verbs[] = {
+	{.name = "firewall",
+		.summary = "show what an egress policy installs, or what it answers",
+		.opts = firewall_opts,
+		.exits = firewall_exits,
+		.examples = firewall_examples,
+		.run = egress_firewall},
+	{0},
+};
+
+static const struct cl_text environment[] = {
+	{"NO_COLOR", "when set and not empty: no colour on a terminal"},
+	{0},
+};
+
+static const char *const see_also[] = {
+	"cloop(1)", "cloop-run(1)", "cloop-config.yaml(5)", "nft(8)", NULL};
+
+const struct cl_spec egress_spec = {
+	.name = "cloop-egress",
+	.summary = "compile, explain and check what a sandbox may reach",
+	.verbs = verbs,
+	.environment = environment,
+	.see_also = see_also,
+};

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The ruleset, as text for nft(8). lib/sys/nft.c installs the same one over netlink: what
+ * is written here holds for both, and t/ compares `nft -j list table` of the two. Order
+ * of sets, chains and rules is part of it. B is the bridge, S4 and S6 the sandbox's own
+ * addresses; [in brackets]: only when asked for.
+ *
+ *   add table inet T; delete table inet T		the replace: one transaction
+ *   table inet T
+ *     set blocked4 { type ipv4_addr . inet_proto . inet_service; flags dynamic,timeout;
+ *                    size EG_BLOCKED_SIZE; timeout EG_BLOCKED_SECONDS; }
+ *     set blocked6	the same with ipv6_addr
+ *
+ *     chain forward	type filter hook forward priority 0; policy accept;
+ *       oifname B goto inbound				also from B to B: a peer, E11
+ *       iifname != B return comment EG_SAY_FOREIGN
+ *       goto outbound
+ *     chain input	type filter hook input priority 0; policy accept;
+ *       iifname != B return comment EG_SAY_FOREIGN
+ *       icmpv6 type { 133, 135, 136 } ip6 hoplimit 255 counter accept comment EG_SAY_NEIGHBOUR
+ *       icmpv6 type { 131, 132, 143 } counter drop comment EG_SAY_LISTENER
+ *       goto outbound
+ *     chain output	type filter hook output priority 0; policy accept;
+ *       oifname != B return comment EG_SAY_FOREIGN
+ *       icmpv6 type { 134, 135, 136 } ip6 hoplimit 255 counter accept comment EG_SAY_NEIGHBOUR
+ *       goto inbound
+ *
+ *     chain outbound					from the sandbox
+ *      [ip saddr != S4 counter drop comment EG_SAY_SOURCE			 with S4]
+ *      [meta nfproto ipv4 counter drop comment EG_SAY_SOURCE		 S6 alone is given]
+ *      [ip6 saddr != fe80::/10 ip6 saddr != S6 counter drop comment EG_SAY_SOURCE with S6]
+ *      [ip6 saddr != fe80::/10 counter drop comment EG_SAY_SOURCE	 S4 alone is given]
+ *       ct state established,related counter accept
+ *       ct state invalid counter drop
+ *       each rule of the policy but those marked local:
+ *         MATCH PORTS counter VERDICT comment "<eg_comment(reason)>"
+ *         MATCH    ip daddr P | ip6 daddr P | meta nfproto ipv4|ipv6 for a length of 0
+ *         PORTS    tcp|udp dport N | tcp|udp dport { N, M } | meta l4proto tcp|udp when the
+ *                  rule names no port | nothing for "any"; "any" with ports: th dport
+ *         VERDICT  accept | goto denied
+ *       counter goto denied comment EG_SAY_DEFAULT
+ *     chain inbound					to the sandbox
+ *       ct state established,related counter accept
+ *       ct state invalid counter drop
+ *       iifname B counter goto denied comment EG_SAY_PEER
+ *       meta l4proto tcp counter reject with tcp reset comment EG_SAY_INTO
+ *       counter reject with icmpx admin-prohibited comment EG_SAY_INTO
+ *     chain denied					counted (E4), then refused (E3)
+ *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked4 { ip daddr . meta l4proto . th dport counter }
+ *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked6 { ip6 daddr . meta l4proto . th dport counter }
+ *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked4 { ip daddr . meta l4proto . 0 counter }
+ *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked6 { ip6 daddr . meta l4proto . 0 counter }
+ *       meta l4proto tcp counter reject with tcp reset
+ *       counter reject with icmpx admin-prohibited
+ *    [chain postrouting	type nat hook postrouting priority 100; policy accept;
+ *       ip saddr S4 oifname != B counter masquerade				with S4
+ *       ip6 saddr S6 oifname != B counter masquerade				with S6]
+ *
+ * A silent policy has `counter drop` (and the same comment, where there is one) for each
+ * pair of reject rules. Expressions are those of `nft --debug=netlink`: `ip` and `ip6`
+ * load meta nfproto first and compare it (once a rule), `tcp`, `udp` and `icmpv6` meta
+ * l4proto after that, an address prefix of whole bytes is a payload load of that many
+ * bytes and a cmp, another one a full load, bitwise and cmp; sets in braces are anonymous
+ * and constant; a comment is userdata type 0.
+ *
+ * Why so: forward and input share one chain, so the host's own addresses are judged as
+ * any other (E11) and a rule stands once. Neighbour discovery is for the host alone: it
+ * is accepted at the input hook, and with a hop limit of 255 it never was forwarded
+ * (RFC 4861 7.1). Listener reports are the kernel's own talk: dropped, and not counted
+ * as an attempt of the workload. Established traffic passes before the rules, replies of
+ * refused packets with it.
+ *
+ * The namespace form: no B and no brackets; the three chains have policy drop and hold
+ *   output	icmpv6 type { 133, 135, 136 } ... accept; { 131, 132, 143 } drop; goto outbound
+ *   input	iifname "lo" counter accept; icmpv6 type { 134, 135, 136 } ... accept; goto inbound
+ *   forward	counter drop comment EG_SAY_DEFAULT
+ * outbound holds the local rules too, inbound no rule about B.
+ */
+#include "policy/egress_internal.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define PORTED "{ tcp, udp, dccp, sctp, udplite }"
+
+static void chain(struct cl_buf *b, const char *name, const char *hook, const char *policy)
+{
+	cl_buf_addf(b, "\n\tchain %s {\n", name);
+	if (hook)
+		cl_buf_addf(b, "\t\ttype filter hook %s priority 0; policy %s;\n", hook, policy);
+}
+
+static void line(struct cl_buf *b, const char *text)
+{
+	cl_buf_addf(b, "\t\t%s\n", text);
+}
+
+static void end(struct cl_buf *b)
+{
+	cl_buf_adds(b, "\t}\n");
+}
+
+static void blocked_set(struct cl_buf *b, int version)
+{
+	cl_buf_addf(b,
+		"%s\tset blocked%d {\n"
+		"\t\ttype ipv%d_addr . inet_proto . inet_service\n"
+		"\t\tsize %d\n"
+		"\t\tflags dynamic,timeout\n"
+		"\t\ttimeout %ds\n"
+		"\t}\n",
+		version == 4 ? "" : "\n", version, version, EG_BLOCKED_SIZE, EG_BLOCKED_SECONDS);
+}
+
+static void neighbours(struct cl_buf *b, const char *first)
+{
+	cl_buf_addf(b,
+		"\t\ticmpv6 type { %s, nd-neighbor-solicit, nd-neighbor-advert } ip6 hoplimit 255 "
+		"counter accept comment \"" EG_SAY_NEIGHBOUR "\"\n",
+		first);
+}
+
+static void listeners(struct cl_buf *b)
+{
+	line(b, "icmpv6 type { mld-listener-report, mld-listener-done, mld2-listener-report } "
+		"counter drop comment \"" EG_SAY_LISTENER "\"");
+}
+
+static void bridge_hooks(const char *bridge, struct cl_buf *b)
+{
+	chain(b, "forward", "forward", "accept");
+	cl_buf_addf(b, "\t\toifname \"%s\" goto inbound\n", bridge);
+	cl_buf_addf(b, "\t\tiifname != \"%s\" return comment \"" EG_SAY_FOREIGN "\"\n", bridge);
+	line(b, "goto outbound");
+	end(b);
+	chain(b, "input", "input", "accept");
+	cl_buf_addf(b, "\t\tiifname != \"%s\" return comment \"" EG_SAY_FOREIGN "\"\n", bridge);
+	neighbours(b, "nd-router-solicit");
+	listeners(b);
+	line(b, "goto outbound");
+	end(b);
+	chain(b, "output", "output", "accept");
+	cl_buf_addf(b, "\t\toifname != \"%s\" return comment \"" EG_SAY_FOREIGN "\"\n", bridge);
+	neighbours(b, "nd-router-advert");
+	line(b, "goto inbound");
+	end(b);
+}
+
+static void namespace_hooks(struct cl_buf *b)
+{
+	chain(b, "output", "output", "drop");
+	neighbours(b, "nd-router-solicit");
+	listeners(b);
+	line(b, "goto outbound");
+	end(b);
+	chain(b, "input", "input", "drop");
+	line(b, "iifname \"lo\" counter accept");
+	neighbours(b, "nd-router-advert");
+	line(b, "goto inbound");
+	end(b);
+	chain(b, "forward", "forward", "drop");
+	line(b, "counter drop comment \"" EG_SAY_DEFAULT "\"");
+	end(b);
+}
+
+/* Only the sandbox's own address may be the source (E11). */
+static void sources(const struct eg_nft *f, struct cl_buf *b)
+{
+	char a[POL_ADDR_TEXT];
+
+	if (!f->bridge || (!f->source4.family && !f->source6.family))
+		return;
+	if (f->source4.family) {
+		pol_addr_text(&f->source4, a);
+		cl_buf_addf(b, "\t\tip saddr != %s ", a);
+	} else {
+		cl_buf_adds(b, "\t\tmeta nfproto ipv4 ");
+	}
+	cl_buf_adds(b, "counter drop comment \"" EG_SAY_SOURCE "\"\n\t\tip6 saddr != fe80::/10 ");
+	if (f->source6.family) {
+		pol_addr_text(&f->source6, a);
+		cl_buf_addf(b, "ip6 saddr != %s ", a);
+	}
+	cl_buf_adds(b, "counter drop comment \"" EG_SAY_SOURCE "\"\n");
+}
+
+static void states(struct cl_buf *b)
+{
+	line(b, "ct state established,related counter accept");
+	line(b, "ct state invalid counter drop");
+}
+
+static void match_ports(const struct eg_rule *r, struct cl_buf *b)
+{
+	const char *proto = r->proto == EG_PROTO_ANY ? "th" : eg_proto_name(r->proto);
+
+	if (!r->nports) {
+		if (r->proto != EG_PROTO_ANY)
+			cl_buf_addf(b, "meta l4proto %s ", proto);
+		return;
+	}
+	cl_buf_addf(b, "%s dport %s", proto, r->nports > 1 ? "{ " : "");
+	eg_ports_text(r->ports, r->nports, ", ", b);
+	cl_buf_adds(b, r->nports > 1 ? " } " : " ");
+}
+
+static void rule(const struct eg_rule *r, struct cl_buf *b)
+{
+	const char *v = r->prefix.addr.family == 4 ? "" : "6";
+	char prefix[POL_PREFIX_TEXT], comment[121];
+
+	pol_prefix_text(&r->prefix, prefix);
+	if (r->prefix.len)
+		cl_buf_addf(b, "\t\tip%s daddr %s ", v, prefix);
+	else
+		cl_buf_addf(b, "\t\tmeta nfproto ipv%s ", *v ? v : "4");
+	match_ports(r, b);
+	eg_comment(r->reason, comment);
+	cl_buf_addf(b, "counter %s comment \"%s\"\n",
+		r->verdict == EG_ALLOW ? "accept" : "goto denied", comment);
+}
+
+static void refuse(bool silent, const char *comment, struct cl_buf *b)
+{
+	const char *before = comment ? " comment \"" : "", *after = comment ? "\"" : "";
+
+	if (!comment)
+		comment = "";
+	if (silent) {
+		cl_buf_addf(b, "\t\tcounter drop%s%s%s\n", before, comment, after);
+		return;
+	}
+	cl_buf_addf(b, "\t\tmeta l4proto tcp counter reject with tcp reset%s%s%s\n", before,
+		comment, after);
+	cl_buf_addf(b, "\t\tcounter reject with icmpx admin-prohibited%s%s%s\n", before, comment,
+		after);
+}
+
+static void judge(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
+{
+	chain(b, "outbound", NULL, NULL);
+	sources(f, b);
+	states(b);
+	for (size_t i = 0; i < p->nrules; i++)
+		if (!p->rules[i].local || !f->bridge)
+			rule(&p->rules[i], b);
+	line(b, "counter goto denied comment \"" EG_SAY_DEFAULT "\"");
+	end(b);
+	chain(b, "inbound", NULL, NULL);
+	states(b);
+	if (f->bridge)
+		cl_buf_addf(b,
+			"\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n",
+			f->bridge);
+	refuse(p->silent, EG_SAY_INTO, b);
+	end(b);
+	chain(b, "denied", NULL, NULL);
+	line(b, "meta l4proto " PORTED
+		" update @blocked4 { ip daddr . meta l4proto . th dport counter }");
+	line(b, "meta l4proto " PORTED
+		" update @blocked6 { ip6 daddr . meta l4proto . th dport counter }");
+	line(b, "meta l4proto != " PORTED
+		" update @blocked4 { ip daddr . meta l4proto . 0 counter }");
+	line(b, "meta l4proto != " PORTED
+		" update @blocked6 { ip6 daddr . meta l4proto . 0 counter }");
+	refuse(p->silent, NULL, b);
+	end(b);
+}
+
+static void masquerade(const struct eg_nft *f, struct cl_buf *b)
+{
+	char a[POL_ADDR_TEXT];
+
+	cl_buf_adds(b, "\n\tchain postrouting {\n"
+		       "\t\ttype nat hook postrouting priority 100; policy accept;\n");
+	if (f->source4.family) {
+		pol_addr_text(&f->source4, a);
+		cl_buf_addf(
+			b, "\t\tip saddr %s oifname != \"%s\" counter masquerade\n", a, f->bridge);
+	}
+	if (f->source6.family) {
+		pol_addr_text(&f->source6, a);
+		cl_buf_addf(
+			b, "\t\tip6 saddr %s oifname != \"%s\" counter masquerade\n", a, f->bridge);
+	}
+	end(b);
+}
+
+static void head(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+
+	cl_buf_addf(b, "# cloop sandbox egress filter \u2014 mode %s\n", eg_mode_name(p->mode));
+	cl_buf_addf(b, "# generated by cloop egress firewall, for %s%s; load with: nft -f FILE\n",
+		f->bridge ? "bridge " : "a network namespace of the sandbox's own",
+		f->bridge ? f->bridge : "");
+	for (size_t i = 0; i < p->warnings.n; i++) {
+		cl_buf_reset(&text);
+		eg_clean(p->warnings.v[i], &text);
+		eg_wrap(text.p, "# WARNING: ", "# WARNING: ", 74, b);
+	}
+	cl_buf_addf(b, "\nadd table inet %s\ndelete table inet %s\ntable inet %s {\n", f->table,
+		f->table, f->table);
+}
+
+int eg_render_nft_form(
+	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e)
+{
+	if (eg_check_table(f->table, e) || (f->bridge && eg_check_interface(f->bridge, e)))
+		return -1;
+	head(p, f, out);
+	blocked_set(out, 4);
+	blocked_set(out, 6);
+	if (f->bridge)
+		bridge_hooks(f->bridge, out);
+	else
+		namespace_hooks(out);
+	judge(p, f, out);
+	if (f->bridge && f->masquerade)
+		masquerade(f, out);
+	cl_buf_adds(out, "}\n");
+	return 0;
+}
+
+int eg_render_nft(const struct eg_policy *p, const char *table, const char *bridge,
+	struct cl_buf *out, struct cl_err *e)
+{
+	return eg_render_nft_form(p, &(struct eg_nft){.table = table, .bridge = bridge}, out, e);
+}
