@@ -137,6 +137,7 @@ int eg_render_nft_form(
 #define EG_SAY_NEIGHBOUR "IPv6 neighbour discovery on this link"
 #define EG_SAY_LISTENER  "multicast listener report"
 #define EG_SAY_SOURCE    "not the sandbox's own address"
+#define EG_SAY_LINK      "link talk between sandboxes"
 #define EG_SAY_PEER      "another sandbox on this bridge"
 #define EG_SAY_INTO      "nobody connects into the sandbox"
 /* {mode, rules:[{verdict, prefix, proto, ports, reason, ...}], warnings, silent}; owned. */

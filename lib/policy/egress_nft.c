@@ -42,6 +42,7 @@
  *     chain inbound					to the sandbox
  *       ct state established,related counter accept
  *       ct state invalid counter drop
+ *       iifname B icmpv6 type { 131, 132, 133, 135, 136, 143 } counter drop comment EG_SAY_LINK
  *       iifname B counter goto denied comment EG_SAY_PEER
  *       meta l4proto tcp counter reject with tcp reset comment EG_SAY_INTO
  *       counter reject with icmpx admin-prohibited comment EG_SAY_INTO
@@ -66,9 +67,9 @@
  * Why so: forward and input share one chain, so the host's own addresses are judged as
  * any other (E11) and a rule stands once. Neighbour discovery is for the host alone: it
  * is accepted at the input hook, and with a hop limit of 255 it never was forwarded
- * (RFC 4861 7.1). Listener reports are the kernel's own talk: dropped, and not counted
- * as an attempt of the workload. Established traffic passes before the rules, replies of
- * refused packets with it.
+ * (RFC 4861 7.1). Listener reports, and neighbour discovery that a bridge floods to the
+ * other sandboxes, are the kernel's own talk: dropped, and not counted as an attempt of the
+ * workload. Established traffic passes before the rules, answers to refused packets with it.
  *
  * The namespace form: no B and no brackets; the three chains have policy drop and hold
  *   output	icmpv6 type { 133, 135, 136 } ... accept; { 131, 132, 143 } drop; goto outbound
@@ -237,6 +238,19 @@ static void refuse(bool silent, const char *comment, struct cl_buf *b)
 		after);
 }
 
+/* What comes from the same bridge: another sandbox. */
+static void peers(const char *bridge, struct cl_buf *b)
+{
+	cl_buf_addf(b,
+		"\t\tiifname \"%s\" icmpv6 type { mld-listener-report, mld-listener-done, "
+		"nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report "
+		"} "
+		"counter drop comment \"" EG_SAY_LINK "\"\n",
+		bridge);
+	cl_buf_addf(
+		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
+}
+
 static void judge(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
 {
 	chain(b, "outbound", NULL, NULL);
@@ -250,9 +264,7 @@ static void judge(const struct eg_policy *p, const struct eg_nft *f, struct cl_b
 	chain(b, "inbound", NULL, NULL);
 	states(b);
 	if (f->bridge)
-		cl_buf_addf(b,
-			"\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n",
-			f->bridge);
+		peers(f->bridge, b);
 	refuse(p->silent, EG_SAY_INTO, b);
 	end(b);
 	chain(b, "denied", NULL, NULL);
