@@ -52,7 +52,8 @@ static void as_text(const char *name, const char *path, const char *summary)
 
 static void as_json(const char *name, const char *path, const char *summary)
 {
-	cl_take_json(json_pack("{s:s, s:s, s:s}", "name", name, "path", path, "summary", summary));
+	cl_take_json(json_pack(
+		"{s:s, s:o, s:s}", "name", name, "path", cl_json_string(path), "summary", summary));
 }
 
 int front_help(struct cl_ctx *c, struct cl_err *e)

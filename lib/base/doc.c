@@ -52,21 +52,73 @@ struct cl_doc_pos *cl_doc_pos_add(
 	return p;
 }
 
+/* By parent, then a map's keys, then a list's indexes. */
+static int by_place(const void *a, const void *b)
+{
+	const struct cl_doc_pos *x = a, *y = b;
+
+	if (x->parent != y->parent)
+		return (uintptr_t)x->parent < (uintptr_t)y->parent ? -1 : 1;
+	if (x->key && y->key)
+		return strcmp(x->key, y->key);
+	if (!x->key != !y->key)
+		return x->key ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorted once: a list of 65,000 numbers that are read as text asks 65,000 times. */
 static const struct cl_doc_pos *find(
 	struct cl_doc *d, const json_t *parent, const char *key, size_t index)
 {
+	struct cl_doc_pos want = {.parent = parent, .key = key, .index = key ? 0 : index};
+
 	/* A JSON document is only walked for places once an error asks for one. */
 	if (!d->npos && d->kind == CL_DOC_JSON && d->root)
 		cl_doc_locate_json(d);
-	for (size_t i = 0; i < d->npos; i++) {
-		const struct cl_doc_pos *p = &d->pos[i];
+	if (!d->npos)
+		return NULL;
+	if (!d->sorted)
+		qsort(d->pos, d->npos, sizeof(*d->pos), by_place);
+	d->sorted = true;
+	return bsearch(&want, d->pos, d->npos, sizeof(*d->pos), by_place);
+}
 
-		if (p->parent != parent)
-			continue;
-		if (key ? p->key && !strcmp(p->key, key) : !p->key && p->index == index)
-			return p;
+size_t cl_doc_break(const struct cl_doc *d, const char *p)
+{
+	if (*p == '\n')
+		return 1;
+	if (d->kind == CL_DOC_JSON)
+		return 0;
+	if (*p == '\r')
+		return p[1] == '\n' ? 2 : 1;
+	if (cl_starts(p, "\xc2\x85"))
+		return 2;
+	return cl_starts(p, "\xe2\x80\xa8") || cl_starts(p, "\xe2\x80\xa9") ? 3 : 0;
+}
+
+void cl_doc_place(const struct cl_doc *d, size_t at, unsigned *line, unsigned *column)
+{
+	const char *p = d->text;
+
+	*line = *column = 1;
+	while (p < d->text + at && p < d->text + d->len) {
+		size_t n = cl_doc_break(d, p);
+
+		if (n) {
+			++*line;
+			*column = 1;
+		} else if (((unsigned char)*p & 0xc0) != 0x80) {
+			++*column;
+		}
+		p += n ? n : 1;
 	}
-	return NULL;
+}
+
+char *cl_doc_excerpt(const char *text)
+{
+	size_t len = strlen(text), n = cl_utf8_cut(text, len, 80);
+
+	return cl_asprintf("%.*s%s", (int)n, text, n < len ? "..." : "");
 }
 
 void cl_doc_where(struct cl_doc *d, const json_t *parent, const char *key, size_t index,
@@ -101,41 +153,6 @@ int cl_doc_fail(struct cl_doc *d, const json_t *parent, const char *key, size_t 
 	return at(d, parent, key, index, false, e);
 }
 
-int cl_doc_closed(struct cl_doc *d, json_t *obj, const char *where, const char *const *known,
-	size_t n, struct cl_err *e)
-{
-	const char *key, *near;
-	json_t *v;
-
-	json_object_foreach (obj, key, v) {
-		size_t i = 0;
-
-		while (i < n && strcmp(known[i], key))
-			i++;
-		if (i < n)
-			continue;
-		(void)cl_fail(
-			e, CL_EDATA, "unknown key '%s'%s%s", key, *where ? " in " : "", where);
-		near = cl_nearest(key, known, n);
-		if (near)
-			(void)cl_fix(e, "did you mean '%s'?", near);
-		else {
-			cleanup_free char *all = cl_join(known, n, ", ");
-
-			(void)cl_fix(e, "the keys here are: %s", all);
-		}
-		return at(d, obj, key, 0, true, e);
-	}
-	return 0;
-}
-
-bool cl_doc_has(const json_t *obj, const char *key)
-{
-	const json_t *v = json_object_get(obj, key);
-
-	return v && !json_is_null(v);
-}
-
 static const char *kind_of(const json_t *v)
 {
 	switch (json_typeof(v)) {
@@ -156,6 +173,48 @@ static const char *kind_of(const json_t *v)
 	default:
 		return "nothing";
 	}
+}
+
+int cl_doc_closed(struct cl_doc *d, json_t *obj, const char *where, const char *const *known,
+	size_t n, struct cl_err *e)
+{
+	const char *key, *near;
+	json_t *v;
+
+	if (obj && !json_is_object(obj)) {
+		(void)cl_fail(e, CL_EDATA, "%s is %s, not a mapping",
+			*where ? where : "the whole document", kind_of(obj));
+		return *where ? -1 : cl_at(e, d->name, 1, 1);
+	}
+	json_object_foreach (obj, key, v) {
+		cleanup_free char *shown = NULL;
+		size_t i = 0;
+
+		while (i < n && strcmp(known[i], key))
+			i++;
+		if (i < n)
+			continue;
+		shown = cl_doc_excerpt(key);
+		(void)cl_fail(
+			e, CL_EDATA, "unknown key '%s'%s%s", shown, *where ? " in " : "", where);
+		near = cl_nearest(key, known, n);
+		if (near)
+			(void)cl_fix(e, "did you mean '%s'?", near);
+		else {
+			cleanup_free char *all = cl_join(known, n, ", ");
+
+			(void)cl_fix(e, "the keys here are: %s", all);
+		}
+		return at(d, obj, key, 0, true, e);
+	}
+	return 0;
+}
+
+bool cl_doc_has(const json_t *obj, const char *key)
+{
+	const json_t *v = json_object_get(obj, key);
+
+	return v && !json_is_null(v);
 }
 
 /* One value to read: obj[key], or a list's index-th. */
@@ -189,11 +248,13 @@ static int wrong(const struct place *p, const char *want, struct cl_err *e)
 		(void)snprintf(label, sizeof(label), "'%s'", p->key);
 	else
 		(void)snprintf(label, sizeof(label), "entry %zu of the list", p->index);
-	if (json_is_string(p->v))
-		(void)cl_fail(
-			e, CL_EDATA, "%s is '%s', not %s", label, json_string_value(p->v), want);
-	else
+	if (json_is_string(p->v)) {
+		cleanup_free char *shown = cl_doc_excerpt(json_string_value(p->v));
+
+		(void)cl_fail(e, CL_EDATA, "%s is '%s', not %s", label, shown, want);
+	} else {
 		(void)cl_fail(e, CL_EDATA, "%s is %s, not %s", label, kind_of(p->v), want);
+	}
 	(void)cl_fix(e, "write %s there", want);
 	return at(p->d, p->parent, p->key, p->index, false, e);
 }
@@ -232,6 +293,7 @@ static int read_int(const struct place *p, int64_t min, int64_t max, int64_t *ou
 {
 	const char *raw;
 	bool plain;
+	int64_t v;
 
 	if (!p->v)
 		return 0;
@@ -245,13 +307,14 @@ static int read_int(const struct place *p, int64_t min, int64_t max, int64_t *ou
 			return wrong(p, "a whole number", e);
 		return at(p->d, p->parent, p->key, p->index, false, e);
 	}
-	*out = json_integer_value(p->v);
-	if (*out < min || *out > max) {
+	v = json_integer_value(p->v);
+	if (v < min || v > max) {
 		(void)cl_fail(e, CL_EDATA,
 			"'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64,
-			p->key ? p->key : "the entry", *out, min, max);
+			p->key ? p->key : "the entry", v, min, max);
 		return at(p->d, p->parent, p->key, p->index, false, e);
 	}
+	*out = v;
 	return 0;
 }
 
@@ -364,27 +427,70 @@ int cl_doc_strv(struct cl_doc *d, const json_t *obj, const char *key, size_t max
 
 bool cl_doc_line(const struct cl_doc *d, unsigned line, const char **out, size_t *len)
 {
-	const char *p = d->text, *end;
+	const char *p = d->text, *end = d->text + d->len;
 
 	if (!p || !line)
 		return false;
-	while (--line) {
-		p = strchr(p, '\n');
-		if (!p)
-			return false;
-		p++;
+	while (line > 1 && p < end) {
+		size_t n = cl_doc_break(d, p);
+
+		line -= n > 0;
+		p += n ? n : 1;
 	}
-	end = p + strcspn(p, "\r\n");
+	if (line > 1)
+		return false;
 	*out = p;
-	*len = (size_t)(end - p);
+	while (p < end && *p != '\r' && !cl_doc_break(d, p))
+		p++;
+	*len = (size_t)(p - *out);
+	return true;
+}
+
+/* True when 15 digits lose nothing of any number in the tree: 1.1 is then not 1.1000...01. */
+static bool short_reals(json_t *j)
+{
+	const char *key;
+	char text[32];
+	json_t *v;
+	size_t i;
+
+	if (json_is_real(j)) {
+		(void)snprintf(text, sizeof(text), "%.15g", json_real_value(j));
+		return !(strtod(text, NULL) < json_real_value(j)) &&
+		       !(strtod(text, NULL) > json_real_value(j));
+	}
+	json_array_foreach (j, i, v)
+		if (!short_reals(v))
+			return false;
+	json_object_foreach (j, key, v)
+		if (!short_reals(v))
+			return false;
 	return true;
 }
 
 char *cl_json_text(const json_t *j)
 {
-	char *s = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	bool brief = short_reals((json_t *)(uintptr_t)j); /* it only looks */
+	char *s = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
+					JSON_REAL_PRECISION(brief ? 15 : 17));
 
 	if (!s)
 		abort();
 	return s;
+}
+
+json_t *cl_json_string(const char *s)
+{
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+	size_t len = strlen(s);
+	json_t *j;
+
+	for (size_t i = 0, n; i < len; i += n ? n : 1) {
+		n = cl_utf8_next(s + i, len - i);
+		cl_buf_add(&b, n ? s + i : "\xef\xbf\xbd", n ? n : 3);
+	}
+	j = json_stringn(b.p, b.len);
+	if (!j)
+		abort();
+	return j;
 }

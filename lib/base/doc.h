@@ -35,6 +35,7 @@ struct cl_doc {
 	size_t len;
 	struct cl_doc_pos *pos;
 	size_t npos, pos_cap;
+	bool sorted; /* pos is */
 };
 #define CL_DOC_INIT ((struct cl_doc){0})
 
@@ -67,7 +68,8 @@ int cl_doc_fail(struct cl_doc *d, const json_t *parent, const char *key, size_t 
 /*
  * Refuses a key of obj that is not in known[0..n): CL_EDATA at the key, with the
  * nearest known key in the remediation. `where` names the mapping in the message
- * ("resources"), "" for the top level. A NULL obj passes.
+ * ("resources"), "" for the top level. A NULL obj passes; one that is no mapping is
+ * CL_EDATA.
  */
 int cl_doc_closed(struct cl_doc *d, json_t *obj, const char *where, const char *const *known,
 	size_t n, struct cl_err *e);
@@ -103,7 +105,16 @@ bool cl_doc_has(const json_t *obj, const char *key);
 /* Line `line` of the text without its end, for an excerpt: *out[0..*len). False: none. */
 bool cl_doc_line(const struct cl_doc *d, unsigned line, const char **out, size_t *len);
 
-/* JSON text of a tree: one line, keys sorted; owned. Aborts when memory runs out. */
+/*
+ * A JSON string of any text, owned: bytes that are not UTF-8, which jansson refuses, become
+ * U+FFFD. For names that came from a file system or another process.
+ */
+json_t *cl_json_string(const char *s);
+
+/*
+ * JSON text of a tree: one line, keys sorted, numbers as short as they read back; owned.
+ * Aborts when memory runs out or j is NULL.
+ */
 char *cl_json_text(const json_t *j);
 
 #endif

@@ -46,21 +46,6 @@ static size_t count_nodes(json_t *j)
 	return n;
 }
 
-/* Line and column (in characters) of byte `at`. */
-static void place(const char *s, size_t at, unsigned *line, unsigned *column)
-{
-	*line = 1;
-	*column = 1;
-	for (size_t i = 0; i < at; i++) {
-		if (s[i] == '\n') {
-			++*line;
-			*column = 1;
-		} else if (((unsigned char)s[i] & 0xc0) != 0x80) {
-			++*column;
-		}
-	}
-}
-
 int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl_err *e)
 {
 	json_error_t je;
@@ -68,13 +53,16 @@ int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl
 	size_t at = 0;
 
 	if (too_deep(d->text, d->len, l->depth, &at)) {
-		place(d->text, at, &line, &column);
+		cl_doc_place(d, at, &line, &column);
 		(void)cl_fail(e, CL_EDATA, "nested more than %u levels deep", l->depth);
 		return cl_at(e, d->name, line, column);
 	}
 	d->root = json_loadb(d->text, d->len, JSON_REJECT_DUPLICATES, &je);
 	if (!d->root) {
-		(void)cl_fail(e, CL_EDATA, "not JSON: %s", je.text);
+		(void)cl_fail(e, CL_EDATA, "not JSON: %s",
+			json_error_code(&je) == json_error_null_character
+				? "a NUL character in a string"
+				: je.text);
 		(void)cl_fix(e, "give one JSON object, as RFC 8259 has it");
 		return cl_at(e, d->name, je.line > 0 ? (unsigned)je.line : 1,
 			je.column > 0 ? (unsigned)je.column : 1);

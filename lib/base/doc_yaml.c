@@ -23,31 +23,52 @@ static int fail_at(struct reader *r, const yaml_mark_t *m, const char *msg, cons
 	return cl_at(r->e, r->d->name, (unsigned)m->line + 1, (unsigned)m->column + 1);
 }
 
+/* Bytes that libyaml's reader refused: it knows an offset, its parser a mark further on. */
+static int reader_error(struct reader *r, const char *problem)
+{
+	const yaml_parser_t *p = &r->parser;
+	unsigned line, column;
+
+	cl_doc_place(r->d, p->problem_offset, &line, &column);
+	if (p->problem_value >= 0)
+		(void)cl_fail(r->e, CL_EDATA, "not YAML: %s (0x%02x)", problem,
+			(unsigned)p->problem_value);
+	else
+		(void)cl_fail(r->e, CL_EDATA, "not YAML: %s", problem);
+	(void)cl_fix(r->e, "save the file as plain UTF-8 text");
+	return cl_at(r->e, r->d->name, line, column);
+}
+
+/*
+ * True when what stands between the start of the mark's line and the mark holds a tab, or
+ * the mark itself is on one: the usual reason for an error that speaks of something else.
+ */
+static bool tab_before(const struct reader *r, const yaml_mark_t *m)
+{
+	size_t len, chars = 0;
+	const char *s;
+
+	if (!cl_doc_line(r->d, (unsigned)m->line + 1, &s, &len))
+		return false;
+	for (size_t i = 0; i < len && chars <= m->column; i++) {
+		if (s[i] == '\t')
+			return true;
+		if (s[i] != ' ' && s[i] != '-')
+			return false;
+		chars++;
+	}
+	return false;
+}
+
 static int syntax_error(struct reader *r)
 {
 	const yaml_parser_t *p = &r->parser;
 	const char *problem = p->problem ? p->problem : "cannot be read";
-	yaml_mark_t m = p->problem_mark;
+	const yaml_mark_t *m = &p->problem_mark;
 
-	if (p->error == YAML_READER_ERROR) {
-		/* The reader knows only an offset; the mark of the parser is further on. */
-		m = (yaml_mark_t){0};
-		for (size_t i = 0; i < p->problem_offset && i < r->d->len; i++) {
-			m.column++;
-			if (r->d->text[i] == '\n') {
-				m.line++;
-				m.column = 0;
-			}
-		}
-		if (p->problem_value >= 0)
-			(void)cl_fail(r->e, CL_EDATA, "not YAML: %s (0x%02x)", problem,
-				(unsigned)p->problem_value);
-		else
-			(void)cl_fail(r->e, CL_EDATA, "not YAML: %s", problem);
-		(void)cl_fix(r->e, "save the file as plain UTF-8 text");
-		return cl_at(r->e, r->d->name, (unsigned)m.line + 1, (unsigned)m.column + 1);
-	}
-	if (m.index < r->d->len && r->d->text[m.index] == '\t') {
+	if (p->error == YAML_READER_ERROR)
+		return reader_error(r, problem);
+	if (tab_before(r, m)) {
 		(void)cl_fail(r->e, CL_EDATA, "not YAML: a tab cannot indent or separate here");
 		(void)cl_fix(r->e, "use blanks");
 	} else {
@@ -55,7 +76,7 @@ static int syntax_error(struct reader *r)
 			p->context ? p->context : "");
 		(void)cl_fix(r->e, "mend the YAML at that place");
 	}
-	return cl_at(r->e, r->d->name, (unsigned)m.line + 1, (unsigned)m.column + 1);
+	return cl_at(r->e, r->d->name, (unsigned)m->line + 1, (unsigned)m->column + 1);
 }
 
 static int next(struct reader *r, yaml_event_t *ev)
@@ -198,7 +219,9 @@ static int read_key(struct reader *r, const yaml_event_t *ev, const json_t *obj,
 		return fail_at(r, &ev->start_mark, "YAML merge keys are not accepted",
 			"write the keys out");
 	if (json_object_get(obj, (char *)ev->data.scalar.value)) {
-		(void)cl_fail(r->e, CL_EDATA, "duplicate key '%s'", (char *)ev->data.scalar.value);
+		cleanup_free char *shown = cl_doc_excerpt((char *)ev->data.scalar.value);
+
+		(void)cl_fail(r->e, CL_EDATA, "duplicate key '%s'", shown);
 		(void)cl_fix(r->e, "keep one of the two");
 		return cl_at(r->e, r->d->name, (unsigned)ev->start_mark.line + 1,
 			(unsigned)ev->start_mark.column + 1);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Vectors as data: t/cases/AREA/NAME.tsv, one case a line, tabs between the fields, '#'
- * starts a comment line. `\t`, `\n`, `\0`, `\\` and `\xHH` stand for bytes in a field;
- * `-` alone is the empty text where a file says so.
+ * starts a comment line. `\t`, `\n`, `\r`, `\\` and `\xHH` stand for bytes in a field.
  */
 #ifndef T_UNIT_TSV_H
 #define T_UNIT_TSV_H
@@ -13,6 +12,7 @@
 
 struct tsv_row {
 	char *field[TSV_FIELDS]; /* "" where the line has fewer */
+	size_t len[TSV_FIELDS];  /* a field may hold NUL */
 	int n;
 	int line;
 };
@@ -22,10 +22,10 @@ static inline int tsv_hex(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Replaces the escapes of a field in place. */
-static inline void tsv_unescape(char *s)
+/* Replaces the escapes of a field in place and returns how many bytes are left. */
+static inline size_t tsv_unescape(char *s)
 {
-	char *out = s;
+	char *out = s, *start = s;
 
 	for (; *s; s++) {
 		if (*s != '\\' || !s[1]) {
@@ -37,10 +37,14 @@ static inline void tsv_unescape(char *s)
 			*out++ = (char)(tsv_hex(s[1]) * 16 + tsv_hex(s[2]));
 			s += 2;
 		} else {
-			*out++ = (char)(*s == 't' ? '\t' : *s == 'n' ? '\n' : *s);
+			*out++ = (char)(*s == 't'   ? '\t'
+					: *s == 'n' ? '\n'
+					: *s == 'r' ? '\r'
+						    : *s);
 		}
 	}
 	*out = '\0';
+	return (size_t)(out - start);
 }
 
 /* Calls fn for each row of T_CASES/name; a file that is missing or empty is a failure. */
@@ -63,7 +67,7 @@ static inline void tsv_each(const char *name, void (*fn)(const struct tsv_row *r
 		for (int i = 0; i < TSV_FIELDS; i++) {
 			r.field[i] = save ? strsep(&save, "\t") : empty;
 			r.n += r.field[i] != empty;
-			tsv_unescape(r.field[i]);
+			r.len[i] = tsv_unescape(r.field[i]);
 		}
 		rows++;
 		fn(&r);
