@@ -427,10 +427,11 @@ int cl_doc_strv(struct cl_doc *d, const json_t *obj, const char *key, size_t max
 
 bool cl_doc_line(const struct cl_doc *d, unsigned line, const char **out, size_t *len)
 {
-	const char *p = d->text, *end = d->text + d->len;
+	const char *p = d->text, *end;
 
 	if (!p || !line)
 		return false;
+	end = p + d->len;
 	while (line > 1 && p < end) {
 		size_t n = cl_doc_break(d, p);
 

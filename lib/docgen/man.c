@@ -107,7 +107,7 @@ static void synopsis(json_t *spec, json_t *verbs)
 	}
 }
 
-static void operands_of(json_t *verb)
+static void operands_of(json_t *verb, bool only)
 {
 	json_t *list = json_object_get(verb, "operands");
 	json_t *o;
@@ -115,7 +115,7 @@ static void operands_of(json_t *verb)
 
 	if (!json_array_size(list))
 		return;
-	(void)printf(".Pp\nOperands:\n.Bl -tag -width Ds\n");
+	(void)printf("%sOperands:\n.Bl -tag -width Ds\n", only ? "" : ".Pp\n");
 	json_array_foreach (list, i, o) {
 		(void)printf(".It Ar %s\n", dg_str(o, "name"));
 		text(dg_str(o, "help"));
@@ -137,8 +137,11 @@ static void verb_section(json_t *spec, json_t *v, bool only)
 			(void)printf("Also typed\n.Ql %s .\n", dg_str(v, "alias"));
 		}
 	}
-	operands_of(v);
-	options(".Pp\nOptions:", json_object_get(v, "options"));
+	operands_of(v, only);
+	/* mdoc has no paragraph right after a section's title. */
+	options(only && !json_array_size(json_object_get(v, "operands")) ? "Options:"
+									 : ".Pp\nOptions:",
+		json_object_get(v, "options"));
 }
 
 static void prose_file(const char *path)
@@ -275,7 +278,7 @@ static void see_also(json_t *list)
 void dg_man(json_t *spec, const char *prose)
 {
 	json_t *verbs = json_object_get(spec, "verbs");
-	bool only = json_array_size(verbs) == 1;
+	bool only = json_array_size(verbs) == 1, bare;
 	char title[64] = "";
 	json_t *v;
 	size_t i;
@@ -296,8 +299,13 @@ void dg_man(json_t *spec, const char *prose)
 	(void)printf(".Sh OPTIONS\n");
 	json_array_foreach (verbs, i, v)
 		verb_section(spec, v, only);
-	options(only ? ".Pp\nOptions of every cloop command:" : ".Ss Options of every verb",
-		json_object_get(json_array_get(verbs, 0), "shared"));
+	v = json_array_get(verbs, 0);
+	bare = only && !json_array_size(json_object_get(v, "operands")) &&
+	       !json_array_size(json_object_get(v, "options"));
+	options(bare   ? "Options of every cloop command:"
+		: only ? ".Pp\nOptions of every cloop command:"
+		       : ".Ss Options of every verb",
+		json_object_get(v, "shared"));
 	options(".Pp\nOptions of every verb of this command:", json_object_get(spec, "options"));
 	texts("ENVIRONMENT", "Ev", json_object_get(spec, "environment"));
 	texts("FILES", "Pa", json_object_get(spec, "files"));
