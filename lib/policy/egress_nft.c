@@ -7,7 +7,7 @@
  *
  *   add table inet T; delete table inet T		the replace: one transaction
  *   table inet T
- *     set blocked4 { type ipv4_addr . inet_proto . inet_service; flags dynamic,timeout;
+ *     set blocked4 { type ipv4_addr . ipv4_addr . inet_proto . inet_service; flags dynamic,timeout;
  *                    size EG_BLOCKED_SIZE; timeout EG_BLOCKED_SECONDS; }
  *     set blocked6	the same with ipv6_addr
  *
@@ -47,10 +47,10 @@
  *       meta l4proto tcp counter reject with tcp reset comment EG_SAY_INTO
  *       counter reject with icmpx admin-prohibited comment EG_SAY_INTO
  *     chain denied					counted (E4), then refused (E3)
- *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked4 { ip daddr . meta l4proto . th dport counter }
- *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked6 { ip6 daddr . meta l4proto . th dport counter }
- *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked4 { ip daddr . meta l4proto . 0 counter }
- *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked6 { ip6 daddr . meta l4proto . 0 counter }
+ *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked4 { ip saddr . ip daddr . meta l4proto . th dport counter }
+ *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . th dport counter }
+ *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked4 { ip saddr . ip daddr . meta l4proto . 0 counter }
+ *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . 0 counter }
  *       meta l4proto tcp counter reject with tcp reset
  *       counter reject with icmpx admin-prohibited
  *    [chain postrouting	type nat hook postrouting priority 100; policy accept;
@@ -70,6 +70,7 @@
  * (RFC 4861 7.1). Listener reports, and neighbour discovery that a bridge floods to the
  * other sandboxes, are the kernel's own talk: dropped, and not counted as an attempt of the
  * workload. Established traffic passes before the rules, answers to refused packets with it.
+ * The sets keep the source, because several sandboxes may share a bridge.
  *
  * The namespace form: no B and no brackets; the three chains have policy drop and hold
  *   output	icmpv6 type { 133, 135, 136 } ... accept; { 131, 132, 143 } drop; goto outbound
@@ -106,12 +107,13 @@ static void blocked_set(struct cl_buf *b, int version)
 {
 	cl_buf_addf(b,
 		"%s\tset blocked%d {\n"
-		"\t\ttype ipv%d_addr . inet_proto . inet_service\n"
+		"\t\ttype ipv%d_addr . ipv%d_addr . inet_proto . inet_service\n"
 		"\t\tsize %d\n"
 		"\t\tflags dynamic,timeout\n"
 		"\t\ttimeout %ds\n"
 		"\t}\n",
-		version == 4 ? "" : "\n", version, version, EG_BLOCKED_SIZE, EG_BLOCKED_SECONDS);
+		version == 4 ? "" : "\n", version, version, version, EG_BLOCKED_SIZE,
+		EG_BLOCKED_SECONDS);
 }
 
 static void neighbours(struct cl_buf *b, const char *first)
@@ -243,9 +245,8 @@ static void peers(const char *bridge, struct cl_buf *b)
 {
 	cl_buf_addf(b,
 		"\t\tiifname \"%s\" icmpv6 type { mld-listener-report, mld-listener-done, "
-		"nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, mld2-listener-report "
-		"} "
-		"counter drop comment \"" EG_SAY_LINK "\"\n",
+		"nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert, "
+		"mld2-listener-report } counter drop comment \"" EG_SAY_LINK "\"\n",
 		bridge);
 	cl_buf_addf(
 		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
@@ -269,13 +270,13 @@ static void judge(const struct eg_policy *p, const struct eg_nft *f, struct cl_b
 	end(b);
 	chain(b, "denied", NULL, NULL);
 	line(b, "meta l4proto " PORTED
-		" update @blocked4 { ip daddr . meta l4proto . th dport counter }");
+		" update @blocked4 { ip saddr . ip daddr . meta l4proto . th dport counter }");
 	line(b, "meta l4proto " PORTED
-		" update @blocked6 { ip6 daddr . meta l4proto . th dport counter }");
+		" update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . th dport counter }");
 	line(b, "meta l4proto != " PORTED
-		" update @blocked4 { ip daddr . meta l4proto . 0 counter }");
+		" update @blocked4 { ip saddr . ip daddr . meta l4proto . 0 counter }");
 	line(b, "meta l4proto != " PORTED
-		" update @blocked6 { ip6 daddr . meta l4proto . 0 counter }");
+		" update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . 0 counter }");
 	refuse(p->silent, NULL, b);
 	end(b);
 }
