@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/paths.h"
+#include "base/mem.h"
+#include "sys/proc.h"
+#include "work/rundir.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+char *work_run_base(void)
+{
+	const char *dir = getenv("CLOOP_RUN_DIR");   /* lint: allow */
+	const char *xdg = getenv("XDG_RUNTIME_DIR"); /* lint: allow */
+
+	if (dir && *dir == '/')
+		return cl_strdup(dir);
+	if (!geteuid())
+		return cl_strdup(RUNDIR_ROOT_BASE);
+	if (xdg && *xdg == '/')
+		return cl_asprintf("%s/cloop", xdg);
+	return cl_asprintf("/tmp/cloop-%u", (unsigned)geteuid());
+}
+
+char *work_log_dir(const struct hub *h)
+{
+	return cl_asprintf("%s/.cloop/logs", h->dir);
+}
+
+void work_engine_env(struct cl_strv *out)
+{
+	/* INVOCATION_ID is left out on purpose: with it podman keeps conmon in the caller's
+	 * cgroup, where nobody would find it. */
+	static const char *const names[] = {"HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME",
+		"XDG_CONFIG_HOME", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
+		"CONTAINERS_REGISTRIES_CONF", "DOCKER_HOST", "DOCKER_CONFIG", "TMPDIR",
+		"CLOOP_RUN_DIR", "CLOOP_HUBS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+
+	cl_strv_add(out, "PATH=" SYS_PATH);
+	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {
+		const char *v = getenv(names[i]); /* lint: allow */
+
+		if (v && *v)
+			cl_strv_addf(out, "%s=%s", names[i], v);
+	}
+}

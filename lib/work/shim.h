@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The shim: one small process a workload (DECISIONS C6, D13). It owns the output,
+ * enforces the deadline, the disk limit and the free-space floor, answers on the control
+ * socket, records the end and leaves nothing behind. What starts and ends a workload of
+ * one kind is a driver behind five functions.
+ */
+#ifndef CL_WORK_SHIM_H
+#define CL_WORK_SHIM_H
+
+#include "store/run.h"
+#include "work/rundir.h"
+
+#include <sys/types.h>
+
+/* What the workload gets: descriptors of ours for its 0, 1, 2, and where its status goes. */
+struct shim_io {
+	int in, out, err, exit;
+};
+
+/* What a driver started. */
+struct shim_started {
+	pid_t monitor; /* a child of the shim whose exit status is the workload's; 0: none */
+	pid_t init;    /* the workload's first process, in our pid namespace; 0: not known */
+	char external_id[80];
+};
+
+struct shim;
+
+struct shim_driver {
+	const char *name;
+	/* Prepares and starts; what it did before failing is undone by collect. */
+	int (*launch)(void *arg, struct shim *s, const struct shim_io *io, struct shim_started *out,
+		struct cl_err *e);
+	/* Finds again what an earlier shim started; *out.init is 0 when it has ended. */
+	int (*adopt)(void *arg, struct shim *s, struct shim_started *out, struct cl_err *e);
+	/* SIGINT, SIGTERM or SIGKILL to the workload; an ended one is success. */
+	int (*signal)(void *arg, struct shim *s, int sig, struct cl_err *e);
+	/* True since the last call when it ran out of memory; fd to poll, or -1. */
+	bool (*out_of_memory)(void *arg);
+	int (*memory_fd)(void *arg);
+	/* Removes everything of the engine's and of the network's; called at every end. */
+	void (*collect)(void *arg, struct shim *s);
+};
+
+/* What a shim is to watch over. The caller owns all of it until shim_start returns. */
+struct shim_job {
+	const char *state_path;  /* the hub's state file */
+	const char *log_dir;     /* the hub's folder of logs; HANDLE below it is ours */
+	const char *run_base;    /* rundir base */
+	struct store_handle row; /* complete; inserted by the shim */
+	uid_t uid;               /* of the sandbox's user */
+	bool attached;           /* a client will attach: output waits for it */
+	bool wants_stdin;
+	int64_t min_free_mb; /* 0: no floor */
+	int64_t disk_used;   /* bytes measured at the start; -1: unknown */
+};
+
+/*
+ * Forks the shim. Returns when the workload runs (0, *out is its row as stored, owned), or
+ * with the error that stopped it; then nothing is left of it.
+ */
+int shim_start(const struct shim_job *job, const struct shim_driver *d, void *arg,
+	struct store_handle *out, struct cl_err *e);
+
+/*
+ * Takes over a workload whose shim is gone: claims the row (another that claims first
+ * wins: *won false), then watches like the first one did. Forks; returns at once.
+ */
+int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *arg, bool *won,
+	struct cl_err *e);
+
+/* For drivers: what they may ask of the shim they run in. */
+const struct shim_job *shim_job(const struct shim *s);
+const struct rundir *shim_rundir(const struct shim *s);
+struct store *shim_store(const struct shim *s);
+/* A line into the workload's log, as stream "note", and into the project's journal. */
+void shim_note(struct shim *s, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the end of a workload means, and writing it down. */
+#include "work/shim_internal.h"
+#include "base/mem.h"
+#include "store/audit.h"
+#include "store/counter.h"
+#include "store/journal.h"
+#include "sys/clock.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/*
+ * facts/executors.md 6.10: out of memory first, then the cause we recorded before we
+ * killed, then what the status says. A cause counts only when the status fits it: a
+ * workload that ended by itself a moment before is not made a victim.
+ */
+static void judge(struct shim *s)
+{
+	int st = s->status;
+
+	if (s->oom && st == 128 + SIGKILL && !s->killing) {
+		s->outcome = OUTCOME_OOM;
+		(void)snprintf(s->error, sizeof(s->error), "it used up its memory limit");
+	} else if (s->has_cause && (st == 128 + SIGKILL || st == 128 + SIGTERM || st < 0)) {
+		s->outcome = s->cause;
+		(void)snprintf(s->error, sizeof(s->error), "%s", s->cause_text);
+	} else if (st < 0) {
+		s->outcome = OUTCOME_LOST;
+		(void)snprintf(s->error, sizeof(s->error), "nobody saw how it ended");
+	} else if (st > 128 && st <= 164) {
+		s->outcome = OUTCOME_KILLED;
+		(void)snprintf(s->error, sizeof(s->error), "signal %d ended it", st - 128);
+	} else if (st >= 125 && st <= 127) {
+		static const char *const why[] = {"the engine could not run it",
+			"the command cannot be executed", "the command is not in the image"};
+
+		s->outcome = OUTCOME_FAILED;
+		(void)snprintf(s->error, sizeof(s->error), "%s", why[st - 125]);
+	} else {
+		s->outcome = OUTCOME_EXITED;
+	}
+}
+
+/* Tries a few times: the end of a run is worth waiting for a busy store. */
+static void record(struct shim *s)
+{
+	const struct store_handle *row = &s->job.row;
+	const char *text = s->error[0] ? s->error : NULL;
+	json_t *detail = json_pack(
+		"{s:s, s:i}", "outcome", store_outcome_name(s->outcome), "exit_code", s->status);
+	struct store_audit_row audit = {
+		"shim", "run.finish", "run", row->run_id, row->project, detail};
+	struct cl_err e;
+	bool won = false;
+
+	for (int i = 0; row->run_id && i < 5; i++) {
+		if (!store_run_finished(s->store, row->run_id, s->outcome, s->status, text,
+			    sys_now_ms(), &won, &e))
+			break;
+		sys_sleep_ms(500);
+	}
+	if (won) {
+		(void)store_audit_add(s->store, sys_now_ms(), &audit, &e);
+		(void)store_counter_add(
+			s->store, "cloop_runs_total", store_outcome_name(s->outcome), 1, &e);
+		if (text)
+			(void)store_journal_add(s->store, sys_now_ms(), row->project, row->run_id,
+				store_outcome_name(s->outcome), text, NULL, &e);
+	}
+	json_decref(detail);
+}
+
+void shim_settle(struct shim *s)
+{
+	struct cl_err e;
+	bool won;
+
+	if (s->driver->out_of_memory(s->arg))
+		s->oom = true;
+	judge(s);
+	record(s);
+	s->driver->collect(s->arg, s);
+	(void)store_handle_end(s->store, s->job.row.id, sys_now_ms(), &won, &e);
+	s->settled = true;
+}
+
+json_t *shim_ended_json(const struct shim *s)
+{
+	json_t *j = json_pack("{s:s, s:s, s:i}", "state", "finished", "outcome",
+		store_outcome_name(s->outcome), "exit_code", s->status);
+
+	if (s->error[0])
+		(void)json_object_set_new(j, "error", json_string(s->error));
+	return json_pack("{s:o}", "ended", j);
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef CL_WORK_SHIM_INTERNAL_H
+#define CL_WORK_SHIM_INTERNAL_H
+
+#include "work/control.h"
+#include "work/pump.h"
+#include "work/shim.h"
+
+#define SHIM_CLIENTS   32
+#define SHIM_ATTACH_MS 10000 /* how long output waits for the client that was announced */
+#define SHIM_GRACE_MS  10000 /* between SIGTERM and SIGKILL of a stop */
+#define SHIM_FLOOR_MS  2000  /* how often the free space is looked at */
+
+/* A connected command. */
+struct shim_client {
+	int fd; /* -1: free */
+	bool attached, waiting;
+};
+
+/* What is due at a time on the boot clock; 0: nothing. */
+struct shim_due {
+	int64_t attach, grace, floor, disk;
+};
+
+struct shim {
+	struct shim_job job;
+	const struct shim_driver *driver;
+	void *arg;
+	struct rundir rd;
+	struct store *store;
+	char *log;
+	/* descriptors */
+	int sigfd, listen_fd, notify, init_fd, report;
+	int keep_out, keep_err, exit_fd;
+	int read_out, read_err;   /* the FIFOs' other ends, until the pumps take them */
+	int stdin_w, child_stdin; /* both ends of the workload's stdin */
+	struct pump_log plog;
+	struct pump *out, *err, *in;
+	bool out_done, err_done;
+	bool reading; /* the pumps run */
+	struct shim_client clients[SHIM_CLIENTS];
+	struct shim_started started;
+	struct shim_due due;
+	/* how it ended */
+	bool ended;   /* the workload is over; its status is below */
+	bool settled; /* recorded, collected */
+	bool monitor_known, oom;
+	int status;               /* as a shell has it; -1 unknown */
+	bool killing;             /* SIGKILL was sent by us */
+	enum store_outcome cause; /* why, when killing or stopping */
+	bool has_cause;
+	char cause_text[400];
+	enum store_outcome outcome;
+	char error[400];
+};
+
+/* shim_setup.c */
+int shim_setup(struct shim *s, bool adopting, struct cl_err *e);
+/* Starts the pumps; what the workload wrote so far waits in its pipes. */
+void shim_start_reading(struct shim *s);
+void shim_release(struct shim *s);
+/* shim_loop.c: until the workload is over and everything is recorded. */
+void shim_loop(struct shim *s);
+/* shim_client.c */
+void shim_accept(struct shim *s);
+void shim_client_ready(struct shim *s, struct shim_client *c);
+void shim_tell_ended(struct shim *s);
+/* shim_watch.c */
+void shim_watch_init(struct shim *s);
+void shim_watch_due(struct shim *s, int64_t now);
+int64_t shim_watch_next(const struct shim *s);
+int shim_watch_fd(const struct shim *s);
+/* Notes a cause (the first stays) and kills. */
+void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* SIGTERM now, SIGKILL after grace_ms. */
+void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
+/* shim_end.c */
+void shim_settle(struct shim *s);
+json_t *shim_ended_json(const struct shim *s);
+
+#endif

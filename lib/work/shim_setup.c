@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/shim_internal.h"
+#include "base/mem.h"
+#include "store/journal.h"
+#include "sys/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void shim_note(struct shim *s, const char *kind, const char *fmt, ...)
+{
+	const struct store_handle *row = &s->job.row;
+	char text[600];
+	struct cl_err e;
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	if (s->plog.spool) {
+		(void)pthread_mutex_lock(&s->plog.lock);
+		(void)spool_append(s->plog.spool, SPOOL_NOTE, text, strlen(text), sys_now_ms());
+		(void)pthread_mutex_unlock(&s->plog.lock);
+	}
+	if (s->store)
+		(void)store_journal_add(
+			s->store, sys_now_ms(), row->project, row->run_id, kind, text, NULL, &e);
+}
+
+static int signals(struct shim *s, struct cl_err *e)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGCHLD);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot block signals");
+	s->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	s->notify = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->sigfd < 0 || s->notify < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make event descriptors");
+	return 0;
+}
+
+/* stdin is a pipe of ours, never a descriptor of the caller's: the workload could open
+ * that again with other rights through /proc/self/fd. Without a stdin it is a closed one. */
+static int make_stdin(struct shim *s, int *child, struct cl_err *e)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make a pipe");
+	*child = fds[0];
+	if (s->job.wants_stdin) {
+		s->stdin_w = fds[1];
+	} else {
+		(void)close(fds[1]);
+		s->stdin_w = -1;
+	}
+	return 0;
+}
+
+void shim_start_reading(struct shim *s)
+{
+	struct cl_err e;
+
+	if (s->reading)
+		return;
+	s->reading = true;
+	s->due.attach = 0;
+	/* Without a thread the stream is lost, but the workload is still watched. */
+	if (pump_output(cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, &s->out, &e))
+		s->out_done = true;
+	if (pump_output(cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, &s->err, &e))
+		s->err_done = true;
+}
+
+int shim_setup(struct shim *s, bool adopting, struct cl_err *e)
+{
+	if (signals(s, e))
+		return -1;
+	if (mkdir(s->job.log_dir, 0700) && errno != EEXIST)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", s->job.log_dir);
+	if (spool_open(s->log, 0, &s->plog.spool, e))
+		return -1;
+	if (!adopting && rundir_make(&s->rd, s->job.uid, e))
+		return -1;
+	s->exit_fd = open(s->rd.exit, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (s->exit_fd < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", s->rd.exit);
+	if (rundir_open_fifo(s->rd.out, &s->read_out, &s->keep_out, e) ||
+		rundir_open_fifo(s->rd.err, &s->read_err, &s->keep_err, e) ||
+		control_listen(s->rd.sock, &s->listen_fd, e))
+		return -1;
+	shim_watch_init(s);
+	return adopting ? 0 : make_stdin(s, &s->child_stdin, e);
+}
+
+static void shut(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+void shim_release(struct shim *s)
+{
+	int *fds[] = {&s->sigfd, &s->listen_fd, &s->notify, &s->init_fd, &s->keep_out, &s->keep_err,
+		&s->read_out, &s->read_err, &s->exit_fd, &s->stdin_w, &s->child_stdin};
+
+	pump_free(s->out);
+	pump_free(s->err);
+	pump_free(s->in);
+	s->out = s->err = s->in = NULL;
+	for (size_t i = 0; i < CL_ARRAY_LEN(fds); i++)
+		shut(fds[i]);
+	for (size_t i = 0; i < SHIM_CLIENTS; i++)
+		shut(&s->clients[i].fd);
+	spool_close(s->plog.spool);
+	s->plog.spool = NULL;
+	rundir_remove(&s->rd);
+	store_close(s->store);
+	s->store = NULL;
+}
