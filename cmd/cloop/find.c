@@ -17,6 +17,12 @@ static const struct {
 	{"isolation-probe", "probe"},
 };
 
+/* Ours by name and place, but not for a person to type: it runs inside a sandbox. */
+static bool internal(const char *name)
+{
+	return !strcmp(name, "init");
+}
+
 static const char *real_name(const char *typed)
 {
 	for (size_t i = 0; i < CL_ARRAY_LEN(aliases); i++)
@@ -39,7 +45,7 @@ char *front_find(const char *name)
 	const char *path = getenv("PATH");
 	char *found;
 
-	if (!cl_all_in(name, CL_ALNUM "-_"))
+	if (!cl_all_in(name, CL_ALNUM "-_") || internal(name))
 		return NULL;
 	found = sys_find_on(own, file);
 	return found ? found : sys_find_on(path ? path : SYS_PATH, file);
@@ -53,7 +59,8 @@ static void names_in(const char *dir, struct cl_strv *out)
 	while (d && (de = readdir(d))) {
 		cleanup_free char *p = NULL;
 
-		if (!cl_starts(de->d_name, "cloop-") || !cl_all_in(de->d_name + 6, CL_ALNUM "-_"))
+		if (!cl_starts(de->d_name, "cloop-") || !cl_all_in(de->d_name + 6, CL_ALNUM "-_") ||
+			internal(de->d_name + 6))
 			continue;
 		p = cl_asprintf("%s/%s", dir, de->d_name);
 		if (!access(p, X_OK))

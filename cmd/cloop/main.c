@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "front.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,38 +14,51 @@ static bool own_verb(const char *word)
 	return false;
 }
 
+/* The directory of -C DIR, -CDIR, --dir DIR or --dir=DIR at *i, which then is on its last word. */
+static const char *dir_option(int argc, char **argv, int *i)
+{
+	const char *a = argv[*i];
+
+	if (!strcmp(a, "-C") || !strcmp(a, "--dir"))
+		return *i + 1 < argc ? argv[++*i] : NULL;
+	if (!strncmp(a, "-C", 2))
+		return a + 2;
+	return !strncmp(a, "--dir=", 6) ? a + 6 : NULL;
+}
+
 /*
- * `cloop [-C DIR] NAME ...` becomes `cloop-NAME ...` before anything is parsed: the
- * command knows its own options. Everything else is the front command's own.
+ * `cloop [-C DIR] [--json] NAME ...` becomes `cloop-NAME [--json] ...` before anything is
+ * parsed: the command knows its own options. Everything else is the front command's own.
  */
 int main(int argc, char **argv)
 {
+	bool json = false;
+	const char *name;
 	struct cl_err e;
 	int i = 1;
 
-	while (i < argc && argv[i][0] == '-') {
+	for (; i < argc && argv[i][0] == '-'; i++) {
 		const char *dir = NULL;
 
-		if (!strcmp(argv[i], "-C") || !strcmp(argv[i], "--dir"))
-			dir = i + 1 < argc ? argv[++i] : NULL;
-		else if (!strncmp(argv[i], "-C", 2))
-			dir = argv[i] + 2;
-		else if (!strncmp(argv[i], "--dir=", 6))
-			dir = argv[i] + 6;
-		if (!dir)
+		if (!strcmp(argv[i], "--json"))
+			json = true;
+		else if ((dir = dir_option(argc, argv, &i)))
+			(void)setenv("CLOOP_DIR", dir, 1);
+		else
 			break;
-		(void)setenv("CLOOP_DIR", dir, 1);
-		i++;
 	}
-	if (i >= argc) {
+	if (i >= argc && !json) {
 		char *help[] = {argv[0], (char *)"help", NULL};
 
 		(void)cl_main(&front_spec, 2, help);
 		return 64;
 	}
-	if (argv[i][0] == '-' || own_verb(argv[i]))
+	if (i >= argc || argv[i][0] == '-' || own_verb(argv[i]))
 		return cl_main(&front_spec, argc, argv);
-	(void)front_exec(argv[i], argv + i, &e);
-	cl_err_print("cloop", false, &e);
+	name = argv[i];
+	if (json)
+		argv[i--] = (char *)"--json";
+	(void)front_exec(name, argv + i, &e);
+	cl_err_print("cloop", json, &e);
 	return cl_err_exit(&e);
 }

@@ -33,13 +33,16 @@ static int drop_inherited(struct cl_err *e)
 	return 0;
 }
 
-/* Descriptors 0-2 exist, so that no file we open becomes somebody's stdout. */
+/*
+ * Descriptors 0-2 exist, so that no file we open becomes somebody's stdout. A closed
+ * stdout is opened for reading only: an answer that goes nowhere must not look like one.
+ */
 static int standard_fds(struct cl_err *e)
 {
 	for (int fd = 0; fd < 3; fd++) {
 		if (fcntl(fd, F_GETFD) != -1)
 			continue;
-		if (open("/dev/null", fd ? O_WRONLY : O_RDONLY) != fd)
+		if (open("/dev/null", fd == STDERR_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			return cl_fail_sys(e, CL_EOS, errno, "cannot open /dev/null");
 	}
 	return 0;
@@ -62,11 +65,12 @@ static int prepare(struct cl_ctx *c, struct cl_err *e)
 /* A full disk or a closed pipe must not look like success. */
 static int flush_stdout(struct cl_err *e)
 {
-	if (fflush(stdout) || ferror(stdout)) {
-		if (errno == EPIPE)
-			return cl_fail_sys(e, CL_EOS, errno, "standard output was closed");
+	bool failed = ferror(stdout);
+
+	if (fflush(stdout))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot write standard output");
-	}
+	if (failed) /* an earlier write: its errno is long gone */
+		return cl_fail(e, CL_EOS, "cannot write all of standard output");
 	return 0;
 }
 

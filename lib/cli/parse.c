@@ -76,9 +76,20 @@ int cl_usage(const struct cl_ctx *c, struct cl_err *e, const char *fmt, ...)
 	return usage(c, e);
 }
 
+/* A verb that has the option which stands in front of it, or NULL. */
+static const struct cl_verb *verb_with(const struct cl_ctx *c, const char *name)
+{
+	for (const struct cl_verb *v = c->verb ? NULL : c->spec->verbs; v && v->name; v++)
+		for (const struct cl_opt *o = v->opts; o && o->name; o++)
+			if (!strcmp(o->name, name))
+				return v;
+	return NULL;
+}
+
 static int unknown_option(const struct cl_ctx *c, const char *name, size_t len, struct cl_err *e)
 {
-	cleanup_free char *given = cl_strndup(name, len);
+	cleanup_free char *given = cl_strndup(name, len), *typed = cl_typed_name(c->spec);
+	const struct cl_verb *v = verb_with(c, given);
 	const char *names[128], *near;
 	size_t n = 0;
 
@@ -87,6 +98,8 @@ static int unknown_option(const struct cl_ctx *c, const char *name, size_t len, 
 			if (usable(c, o))
 				names[n++] = o->name;
 	(void)cl_fail(e, CL_EUSAGE, "unknown option '--%s'", given);
+	if (v)
+		return cl_fix(e, "it belongs after its verb: '%s %s --%s'", typed, v->name, given);
 	near = cl_nearest(given, names, n);
 	if (near)
 		return cl_fix(e, "did you mean '--%s'?", near);
@@ -270,21 +283,52 @@ static int check_operands(const struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
-/* --help, --version and --cl-spec in front of "--" are answered whatever else is there. */
-static enum cl_ask asked(const struct cl_ctx *c, char **argv)
+/* True when the word is an option whose value is the next word. */
+static bool takes_next(const struct cl_ctx *c, const char *word)
+{
+	const struct cl_opt *o = NULL;
+
+	if (cl_starts(word, "--"))
+		o = find_opt(c, word + 2, strlen(word + 2), 0);
+	else if (word[0] == '-' && word[1])
+		o = find_opt(c, NULL, 0, word[strlen(word) - 1]);
+	return o && o->type != CL_FLAG;
+}
+
+/*
+ * --help in front of "--", or of the command line that is the operand, is answered whatever
+ * else is there. `from` is where the verb's words end.
+ */
+static bool help_asked(const struct cl_ctx *c, char **argv, size_t from)
 {
 	bool rest = c->verb && (c->verb->needs & CL_ARGV_REST);
 
-	for (size_t i = 0; argv[i] && strcmp(argv[i], "--"); i++) {
-		if (rest && argv[i][0] != '-')
-			break;
+	for (size_t i = 1; argv[i] && strcmp(argv[i], "--") != 0; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return CL_ASK_HELP;
-		if (!i && !strcmp(argv[i], "--cl-spec"))
-			return CL_ASK_SPEC;
-		if (!i && !strcmp(argv[i], "--version"))
-			return CL_ASK_VERSION;
+			return true;
+		if (rest && i >= from && (argv[i][0] != '-' || !argv[i][1]))
+			return false;
+		if (takes_next(c, argv[i]) && argv[i + 1] && argv[i + 1][0] != '-')
+			i++;
 	}
+	return false;
+}
+
+/* What is asked besides a run; sets the verb that help is about. */
+static enum cl_ask asked(struct cl_ctx *c, char **argv)
+{
+	size_t used = 0, i = 1;
+
+	if (argv[1] && !strcmp(argv[1], "--cl-spec"))
+		return CL_ASK_SPEC;
+	if (argv[1] && !strcmp(argv[1], "--version"))
+		return CL_ASK_VERSION;
+	do
+		c->verb = find_verb(c->spec, argv + i, &used);
+	while (!used && argv[i] && strcmp(argv[i], "--") != 0 && argv[++i]);
+	if (help_asked(c, argv, used ? i + used : 1))
+		return CL_ASK_HELP;
+	c->verb = NULL;
 	return CL_ASK_RUN;
 }
 
@@ -317,16 +361,12 @@ int cl_parse(struct cl_ctx *c, const struct cl_spec *spec, int argc, char **argv
 	if (argc < 1)
 		return cl_fail(e, CL_EUSAGE, "no arguments at all");
 	c->operands = cl_calloc((size_t)argc + 1, sizeof(*c->operands));
-	if (has_verbs(spec) && argc > 1 && (*ask = asked(c, argv + 1)) == CL_ASK_RUN &&
-		leading_options(c, argv, &i, e))
-		return -1;
-	while (has_verbs(spec) && *ask == CL_ASK_HELP && argv[i] && argv[i][0] == '-')
-		i++;
-	c->verb = find_verb(spec, argv + i, &used);
-	if (*ask == CL_ASK_RUN)
-		*ask = asked(c, argv + i);
+	*ask = asked(c, argv);
 	if (*ask != CL_ASK_RUN)
 		return 0;
+	if (has_verbs(spec) && leading_options(c, argv, &i, e))
+		return -1;
+	c->verb = find_verb(spec, argv + i, &used);
 	if (!c->verb)
 		return no_verb(c, argv + i, e);
 	for (i += (int)used; argv[i]; i++) {
@@ -342,6 +382,10 @@ int cl_parse(struct cl_ctx *c, const struct cl_spec *spec, int argc, char **argv
 			c->operands[c->noperands++] = argv[i];
 		else if (a[1] == '-' ? long_option(c, argv, &i, e) : short_options(c, argv, &i, e))
 			return -1;
+	}
+	if (cl_flag(c, "help")) {
+		*ask = CL_ASK_HELP;
+		return 0;
 	}
 	return check_operands(c, e);
 }
