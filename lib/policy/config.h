@@ -10,7 +10,9 @@
 
 #include "base/buf.h"
 #include "base/doc.h"
+#include "policy/ceiling.h"
 #include "policy/egress.h"
+#include "policy/imagepolicy.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,25 +35,36 @@ enum cfg_type {
 	CFG_ANY     /* kept as it is; another module reads it */
 };
 
+/* What a bad value does besides taking `bad` or the default. */
+enum cfg_harm {
+	CFG_HARM_NONE,
+	CFG_HARM_EXECUTOR, /* its executor is out of service */
+	CFG_HARM_ALL       /* every executor is: a bound that nobody can read */
+};
+
 struct cfg_key {
 	const char *path; /* "executors.container.cpus"; "[]" after a list of mappings */
 	enum cfg_type type;
-	const char *def;           /* the default as YAML text; NULL: unset */
-	const char *feature;       /* "container", "git-proxy", ... */
-	bool built;                /* in force in this release */
-	double min, max;           /* of a number or a size (megabytes, or bytes); max 0: none */
-	const char *unit;          /* "MB", "bytes", "seconds", ... or NULL */
-	size_t items;              /* most entries of a list; 0: 256 */
+	const char *def;     /* the default as YAML text; NULL: unset */
+	const char *bad;     /* what a bad value counts as, where the default confines less */
+	const char *feature; /* "container", "git-proxy", ...; cfg_built says if it is there */
+	double min, max;     /* CFG_INT, CFG_INTS, CFG_NUMBER */
+	const char *unit;    /* "MB", "bytes", "seconds", ... or NULL; CFG_SIZE: of a bare number */
+	size_t items;        /* most entries of a list; 0: 256 */
 	const char *const *values; /* CFG_ENUM, NULL-terminated */
+	const char *demand;        /* a value that no run may pass over while it is not built */
+	enum cfg_harm harm;
 	/* Further grammar of a string (or of each in a list): CL_EDATA with the rule. */
 	int (*check)(const char *text, struct cl_err *e);
-	const char *help; /* one sentence, lower case, no full stop */
+	const char *help; /* one clause, no full stop */
 };
 
 /* Every key, ordered by path; *n of them. */
 const struct cfg_key *cfg_keys(size_t *n);
 /* The row of a concrete path ("executors.container[1].cpus" or the table's own form), or NULL. */
 const struct cfg_key *cfg_key_find(const char *path);
+/* True when this release has the feature. */
+bool cfg_built(const char *feature);
 json_t *cfg_key_json(const struct cfg_key *k);
 const char *cfg_type_name(enum cfg_type t);
 
@@ -72,13 +85,12 @@ struct cfg_executor {
 	bool enabled;          /* asked for */
 	char *disabled_reason; /* not NULL: out of service, whatever `enabled` says */
 	char *disabled_fix;
-	char *key;         /* "executors.container" or "executors.container[1]" */
-	char *runtime;     /* "podman", "docker", or "": whichever is there, podman first */
-	char *oci_runtime; /* registered name, or "": the engine's default */
+	unsigned line, column; /* where it starts in the file */
+	char *key;             /* "executors.container" or "executors.container[1]" */
+	char *runtime;         /* "podman", "docker", or "": whichever is there, podman first */
+	char *oci_runtime;     /* registered name, or "": the engine's default */
 	char *image;
-	int64_t cpu_milli;          /* for a run that asks for none; 0: no limit */
-	int64_t memory_mb;          /* the same */
-	int64_t pids_limit;         /* the same; -1: no limit; never 0 */
+	struct sb_limits defaults;  /* of a run that asks for none; pids -1: no limit, never 0 */
 	char *network;              /* "none", "bridge" or a network of the engine */
 	struct cl_strv allow_hosts; /* "name:addr" each */
 	struct cl_strv extra_args;  /* checked: policy/extra_args.h */
@@ -90,11 +102,6 @@ struct cfg_executor {
 	enum cfg_seccomp seccomp;
 	struct cfg_egress egress;
 	json_t *labels; /* object of strings; owned */
-};
-
-/* Ceilings for any workload; 0: none. */
-struct cfg_limits {
-	int64_t cpu_milli, memory_mb, disk_mb, pids;
 };
 
 enum cfg_severity { CFG_WARNING, CFG_ERROR }; /* an error in `config check`, else a warning */
@@ -118,17 +125,17 @@ struct cfg {
 	char *file;
 	struct cfg_executor *executors; /* in the order of the file: the first is the default */
 	size_t nexecutors;
-	struct cfg_limits limits;
+	struct sb_limits limits; /* executors.limits: ceilings of any workload; 0: none */
 	bool allow_host_process;
-	json_t *image_policy;     /* sandbox.image_policy as written,; owned */
-	bool image_policy_bad;    /* it is no mapping: every image of a project is refused */
-	int64_t min_free_disk_mb; /* 0: off */
-	char *key_file;           /* secrets.key_file, or NULL */
-	struct cl_strv refused;   /* features that are asked for and not built, by name */
-	struct cfg_value *values; /* in the order of the table, lists expanded */
+	struct ip_policy image_policy; /* one that could not be read refuses every image */
+	int64_t min_free_disk_mb;      /* 0: off */
+	char *key_file;                /* secrets.key_file, or NULL */
+	struct cl_strv refused;        /* features that are asked for and not built, by name */
+	struct cfg_value *values;      /* by path */
 	size_t nvalues, values_cap;
 	struct cfg_issue *issues;
 	size_t nissues, issues_cap;
+	bool more_issues; /* than the 100 that are kept */
 };
 #define CFG_INIT ((struct cfg){0})
 void cfg_release(struct cfg *c);
@@ -158,7 +165,10 @@ int cfg_feature(const struct cfg *c, const char *feature, struct cl_err *e);
 
 /* The value in force of a concrete path, or NULL. */
 const struct cfg_value *cfg_value(const struct cfg *c, const char *path);
-/* {path:{value, source:"file:line"|"default"}} in full; owned. */
+/*
+ * {file, values:{path:{value, source ("file:line" or "default"), built, rejected}},
+ * executors:[{id, key, enabled, in_service, reason}], not_in_this_release:[feature]}; owned.
+ */
 json_t *cfg_json(const struct cfg *c);
 
 #endif
