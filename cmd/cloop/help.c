@@ -2,6 +2,7 @@
 #include "front.h"
 #include "base/doc.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/version.h"
 #include "sys/proc.h"
 
@@ -19,15 +20,19 @@ static char *summary_of(char *path)
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	const char *s = NULL;
 	struct cl_err e;
+	char *own;
 
 	r.spawn.path = path;
 	r.spawn.argv = argv;
+	r.spawn.new_session = true; /* the timeout then ends its children too */
 	r.timeout_ms = 2000;
 	if (sys_run(&r, &e) || r.status ||
 		cl_doc_parse(&d, CL_DOC_JSON, path, r.out.p, r.out.len, NULL, &e) ||
 		cl_doc_str(&d, d.root, "summary", &s, &e) || !s)
 		return cl_strdup("");
-	return cl_strdup(s);
+	own = cl_strdup(s);
+	cl_mask(own, "");
+	return own;
 }
 
 static void each(void (*fn)(const char *name, const char *path, const char *summary))
@@ -76,8 +81,20 @@ int front_help(struct cl_ctx *c, struct cl_err *e)
 
 int front_list(struct cl_ctx *c, struct cl_err *e)
 {
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
 	(void)e;
-	each(c->json ? as_json : as_text);
+	if (!cl_flag(c, "names")) {
+		each(c->json ? as_json : as_text);
+		return 0;
+	}
+	front_names(&names);
+	for (size_t i = 0; i < names.n; i++) {
+		if (c->json)
+			cl_take_json(json_pack("{s:s}", "name", names.v[i]));
+		else
+			(void)puts(names.v[i]);
+	}
 	return 0;
 }
 

@@ -20,6 +20,11 @@ static const struct cl_example version_examples[] = {
 	{0},
 };
 
+static const struct cl_opt list_opts[] = {
+	{.name = "names", .type = CL_FLAG, .help = "only the names, one a line"},
+	{0},
+};
+
 static const struct cl_example list_examples[] = {
 	{"cloop list --json", "the commands as JSON lines", true},
 	{0},
@@ -37,6 +42,7 @@ static const struct cl_verb verbs[] = {
 		.run = front_version},
 	{.name = "list",
 		.summary = "list the commands that can be found",
+		.opts = list_opts,
 		.examples = list_examples,
 		.run = front_list},
 	{0},

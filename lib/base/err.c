@@ -29,30 +29,6 @@ void cl_err_init(struct cl_err *e)
 	memset(e, 0, sizeof(*e));
 }
 
-/*
- * Masks what must not reach a terminal or a JSON string: a message quotes untrusted
- * text. Control characters (C1 hides behind 0xc2), the marks that turn the writing
- * direction (U+202A-202E, U+2066-2069), and bytes that are not UTF-8, among them the
- * rest of a character that the buffer cut.
- */
-static void mask(char *s)
-{
-	size_t len = strlen(s);
-
-	for (size_t i = 0, n; i < len; i += n) {
-		unsigned char *p = (unsigned char *)s + i;
-		bool bad;
-
-		n = cl_utf8_next(s + i, len - i);
-		bad = !n || *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0) ||
-		      (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
-		      (*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
-		n = n ? n : 1;
-		if (bad)
-			memset(p, '?', n);
-	}
-}
-
 /* Formatted aside first: an argument may be the message that is being replaced. */
 static void __attribute__((format(printf, 3, 0)))
 put(char *out, size_t size, const char *fmt, va_list ap)
@@ -61,7 +37,7 @@ put(char *out, size_t size, const char *fmt, va_list ap)
 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	(void)snprintf(out, size, "%s", text);
-	mask(out);
+	cl_mask(out, "");
 }
 
 int cl_fail(struct cl_err *e, enum cl_code code, const char *fmt, ...)
@@ -115,7 +91,7 @@ int cl_wrap(struct cl_err *e, const char *fmt, ...)
 	va_end(ap);
 	memcpy(old, e->msg, sizeof(old));
 	if (snprintf(e->msg, sizeof(e->msg), "%s: %s", text, old) >= (int)sizeof(e->msg))
-		mask(e->msg); /* the cut may have gone through a character */
+		cl_mask(e->msg, ""); /* the cut may have gone through a character */
 	return -1;
 }
 
@@ -123,7 +99,7 @@ int cl_at(struct cl_err *e, const char *file, unsigned line, unsigned column)
 {
 	if (file) {
 		(void)snprintf(e->file, sizeof(e->file), "%s", file);
-		mask(e->file);
+		cl_mask(e->file, "");
 	}
 	e->line = line;
 	e->column = column;
@@ -133,21 +109,21 @@ int cl_at(struct cl_err *e, const char *file, unsigned line, unsigned column)
 int cl_constraint(struct cl_err *e, const char *constraint)
 {
 	(void)snprintf(e->constraint, sizeof(e->constraint), "%s", constraint);
-	mask(e->constraint);
+	cl_mask(e->constraint, "");
 	return -1;
 }
 
 int cl_rule(struct cl_err *e, const char *rule)
 {
 	(void)snprintf(e->rule, sizeof(e->rule), "%s", rule);
-	mask(e->rule);
+	cl_mask(e->rule, "");
 	return -1;
 }
 
 int cl_slug(struct cl_err *e, const char *slug)
 {
 	(void)snprintf(e->slug, sizeof(e->slug), "%s", slug);
-	mask(e->slug);
+	cl_mask(e->slug, "");
 	return -1;
 }
 

@@ -84,6 +84,25 @@ size_t cl_utf8_cut(const char *s, size_t len, size_t max)
 	return max;
 }
 
+void cl_mask(char *s, const char *keep)
+{
+	size_t len = strlen(s);
+
+	for (size_t i = 0, n; i < len; i += n) {
+		unsigned char *p = (unsigned char *)s + i;
+		bool bad;
+
+		n = cl_utf8_next(s + i, len - i);
+		/* The C1 controls hide behind 0xc2. */
+		bad = !n || *p < 0x20 || *p == 0x7f || (*p == 0xc2 && p[1] < 0xa0) ||
+		      (*p == 0xe2 && p[1] == 0x80 && p[2] >= 0xaa && p[2] <= 0xae) ||
+		      (*p == 0xe2 && p[1] == 0x81 && p[2] >= 0xa6 && p[2] <= 0xa9);
+		n = n ? n : 1;
+		if (bad && !strchr(keep, *p))
+			memset(p, '?', n);
+	}
+}
+
 bool cl_all_in(const char *s, const char *set)
 {
 	return *s && !s[strspn(s, set)];

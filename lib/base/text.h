@@ -21,6 +21,12 @@ size_t cl_utf8_next(const char *s, size_t len);
 bool cl_utf8_valid(const char *s, size_t len);
 /* The largest n <= max that does not cut a UTF-8 sequence of s. */
 size_t cl_utf8_cut(const char *s, size_t len, size_t max);
+/*
+ * Masks with '?', in place, what untrusted text must not bring to a terminal: control
+ * characters other than those in `keep`, the marks that turn the writing direction
+ * (U+202A-202E, U+2066-2069), and bytes that are not UTF-8.
+ */
+void cl_mask(char *s, const char *keep);
 /* True when every byte of s is one of the ASCII set; an empty s is false. */
 bool cl_all_in(const char *s, const char *set);
 /* ASCII lower case, in place. */

@@ -27,9 +27,7 @@ talk(const struct cl_ctx *c, const char *prefix, const char *fmt, va_list ap)
 	char text[2048];
 
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 && *p != '\n')
-			*p = '?';
+	cl_mask(text, "\n");
 	(void)fprintf(stderr, "%s: %s%s\n", c->spec->name, prefix, text);
 }
 

@@ -16,8 +16,7 @@ static const struct {
 } live[] = {
 	{"executor", "cloop hub names executor"},
 	{"run", "cloop runs names"},
-	{"command", "cloop list --json 2>/dev/null | sed -n "
-		    "\"s/.*\\\"name\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/p\""},
+	{"command", "cloop list --names"},
 	{"grant", "cloop secret names grant"},
 	{"secret", "cloop secret names secret"},
 	{"config-key", "cloop hub names config-key"},
@@ -82,14 +81,17 @@ static void opt_value(const char *prefix, json_t *o)
 
 	if (!strcmp(dg_str(o, "type"), "flag"))
 		return;
-	(void)printf("\t'%s/--%s')", prefix, dg_str(o, "name"));
+	(void)printf("\t'%s/--%s'", prefix, dg_str(o, "name"));
+	if (*dg_str(o, "letter"))
+		(void)printf("|'%s/-%s'", prefix, dg_str(o, "letter"));
+	(void)printf(")");
 	if (json_array_size(values)) {
-		(void)printf(" words='");
+		(void)printf(" reply='");
 		json_array_foreach (values, i, v)
 			(void)printf("%s%s", i ? " " : "", json_string_value(v));
 		(void)printf("'");
 	} else if (ask) {
-		(void)printf(" words=$(%s 2>/dev/null)", ask);
+		(void)printf(" reply=$(%s 2>/dev/null)", ask);
 	} else if (!strcmp(kind, "file") || !strcmp(kind, "dir")) {
 		(void)printf(" kind=%s", kind);
 	} else {
@@ -106,11 +108,11 @@ static void verb_words(json_t *spec, json_t *v)
 	char prefix[128];
 
 	prefix_of(spec, v, prefix);
-	(void)printf("\t'%s') words=\"", prefix);
+	(void)printf("\t'%s') reply=\"", prefix);
 	every_option(spec, v, prefix, opt_word);
 	(void)printf("\"");
 	if (ask)
-		(void)printf("; words=\"$words $(%s 2>/dev/null)\"", ask);
+		(void)printf("; reply=\"$reply $(%s 2>/dev/null)\"", ask);
 	if (!strcmp(dg_str(first, "complete"), "file") || !strcmp(dg_str(first, "complete"), "dir"))
 		(void)printf("; kind=%s", dg_str(first, "complete"));
 	(void)printf(" ;;\n");
@@ -124,9 +126,9 @@ static void group_words(json_t *spec)
 	size_t ndone = 0, i, k;
 	json_t *v, *w;
 
-	if (!*dg_str(json_array_get(verbs, 0), "name"))
+	if (!*dg_str(json_array_get(verbs, 0), "name") || !*short_name(spec))
 		return;
-	(void)printf("\t'%s') words='", short_name(spec));
+	(void)printf("\t'%s') reply='", short_name(spec));
 	json_array_foreach (verbs, i, v) {
 		char word[64];
 		size_t n = strcspn(dg_str(v, "name"), " ");
@@ -151,7 +153,7 @@ static void group_words(json_t *spec)
 			if (strncmp(name, done[k], n) != 0 || name[n] != ' ' || hidden(w))
 				continue;
 			if (!any)
-				(void)printf("\t'%s %s') words='", short_name(spec), done[k]);
+				(void)printf("\t'%s %s') reply='", short_name(spec), done[k]);
 			(void)printf("%s%s", any ? " " : "", name + n + 1);
 			any = true;
 		}
@@ -160,13 +162,38 @@ static void group_words(json_t *spec)
 	}
 }
 
-static void shared_body(json_t *const *specs, size_t n)
+/* The front command's own verbs and the commands that can be found. */
+static void first_words(json_t *const *specs, size_t n)
 {
 	json_t *v;
 	size_t i;
 
-	(void)printf("_cloop_lookup() { # words typed so far, option before the cursor\n"
-		     "\twords= kind=words\n\tcase \"$1/$2\" in\n");
+	(void)printf("\t'') reply=\"");
+	for (size_t s = 0; s < n; s++)
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v)
+			if (!*short_name(specs[s]) && !hidden(v))
+				(void)printf("%s ", dg_str(v, "name"));
+	(void)printf("$(%s 2>/dev/null)\" ;;\n", ask_for("command"));
+}
+
+static void lookup_functions(json_t *const *specs, size_t n)
+{
+	json_t *v;
+	size_t i;
+
+	(void)printf("_cloop_follow() { # the words that may follow those typed so far\n"
+		     "\tcase \"$1\" in\n");
+	first_words(specs, n);
+	for (size_t s = 0; s < n; s++) {
+		group_words(specs[s]);
+		json_array_foreach (json_object_get(specs[s], "verbs"), i, v)
+			if (!hidden(v))
+				verb_words(specs[s], v);
+	}
+	(void)printf("\tesac\n}\n\n"
+		     "_cloop_lookup() { # words typed so far, option before the cursor\n"
+		     "\treply='' kind=words\n\tcase \"$1/$2\" in\n"
+		     "\t'/--dir'|'/-C') kind=dir ;;\n");
 	for (size_t s = 0; s < n; s++)
 		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
 			char prefix[128];
@@ -175,19 +202,18 @@ static void shared_body(json_t *const *specs, size_t n)
 			if (!hidden(v))
 				every_option(specs[s], v, prefix, opt_value);
 		}
-	(void)printf("\tesac\n\t[ -n \"$words\" ] || [ \"$kind\" != words ] && return\n"
-		     "\tcase \"$1\" in\n\t'') words=\"help version list $(%s 2>/dev/null)\" ;;\n",
-		ask_for("command"));
+	(void)printf("\t*) _cloop_follow \"$1\" ;;\n\tesac\n}\n\n");
+}
+
+static void known_function(json_t *const *specs, size_t n)
+{
+	json_t *v;
+	size_t i;
+
+	(void)printf("_cloop_known() { # is this a prefix the table has?\n\tcase \"$1\" in\n\t");
 	for (size_t s = 0; s < n; s++) {
-		group_words(specs[s]);
-		json_array_foreach (json_object_get(specs[s], "verbs"), i, v)
-			if (!hidden(v))
-				verb_words(specs[s], v);
-	}
-	(void)printf("\tesac\n}\n\n"
-		     "_cloop_known() { # is this a prefix the table has?\n\tcase \"$1\" in\n\t");
-	for (size_t s = 0; s < n; s++) {
-		(void)printf("'%s'|", short_name(specs[s]));
+		if (*short_name(specs[s]))
+			(void)printf("'%s'|", short_name(specs[s]));
 		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
 			char prefix[128];
 			const char *sp;
@@ -200,61 +226,69 @@ static void shared_body(json_t *const *specs, size_t n)
 					(int)(sp - dg_str(v, "name")), dg_str(v, "name"));
 		}
 	}
-	(void)printf("'cloop ') return 0 ;;\n\tesac\n\treturn 1\n}\n\n");
+	(void)printf("'') return 0 ;;\n\tesac\n\treturn 1\n}\n\n");
 }
+
+/* The prefix of the words before the cursor that the table knows; options and values fall out. */
+static const char prefix_loop[] = "\t\t[[ $w == -- ]] && return\n"
+				  "\t\t[[ $w == -* ]] && continue\n"
+				  "\t\ttry=${prefix:+$prefix }$w\n"
+				  "\t\t_cloop_known \"$try\" && prefix=$try\n"
+				  "\tdone\n"
+				  "\t[[ $prev == -* ]] || prev=\n"
+				  "\t_cloop_lookup \"$prefix\" \"$prev\"\n";
 
 void dg_bash(json_t *const *specs, size_t n)
 {
 	(void)printf("# bash completion for cloop; generated by lib/docgen\n"
-		     "# shellcheck shell=bash disable=SC2034,SC2207\n\n");
-	shared_body(specs, n);
+		     "# shellcheck shell=bash disable=SC2034,SC2207,SC2221,SC2222\n\n");
+	lookup_functions(specs, n);
+	known_function(specs, n);
 	(void)printf("_cloop() {\n"
 		     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-		     "\tlocal words kind prefix='' w i try\n"
+		     "\tlocal reply kind prefix='' w i try\n"
+		     "\t# bash parts --option=value at the sign\n"
+		     "\tif [[ $cur == = ]]; then\n\t\tcur=''\n"
+		     "\telif [[ $prev == = ]]; then\n\t\tprev=${COMP_WORDS[COMP_CWORD-2]}\n\tfi\n"
 		     "\tfor ((i = 1; i < COMP_CWORD; i++)); do\n"
 		     "\t\tw=${COMP_WORDS[i]}\n"
-		     "\t\t[[ $w == -- ]] && return\n"
-		     "\t\t[[ $w == -* ]] && continue\n"
-		     "\t\ttry=${prefix:+$prefix }$w\n"
-		     "\t\t_cloop_known \"$try\" && prefix=$try\n"
-		     "\tdone\n"
-		     "\t[[ $prev == --* ]] || prev=\n"
-		     "\t_cloop_lookup \"$prefix\" \"$prev\"\n"
+		     "%s"
 		     "\tcase $kind in\n"
 		     "\tdir) COMPREPLY=($(compgen -d -- \"$cur\")) ;;\n"
-		     "\tfile) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\") $(compgen -f -- "
+		     "\tfile) COMPREPLY=($(compgen -W \"$reply\" -- \"$cur\") $(compgen -f -- "
 		     "\"$cur\")) ;;\n"
 		     "\tnone) COMPREPLY=() ;;\n"
-		     "\t*) COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")) ;;\n"
+		     "\t*) COMPREPLY=($(compgen -W \"$reply\" -- \"$cur\")) ;;\n"
 		     "\tesac\n"
-		     "}\ncomplete -F _cloop cloop\n");
+		     "}\ncomplete -F _cloop cloop\n",
+		prefix_loop);
 }
 
 void dg_zsh(json_t *const *specs, size_t n)
 {
 	(void)printf("#compdef cloop\n# zsh completion for cloop; generated by lib/docgen\n\n");
-	shared_body(specs, n);
+	lookup_functions(specs, n);
+	known_function(specs, n);
 	(void)printf("_cloop() {\n"
-		     "\tlocal words_typed prefix='' w i try\n"
+		     "\tlocal reply kind prefix='' w i try\n"
 		     "\tlocal prev=${words[CURRENT-1]}\n"
-		     "\tlocal -a typed; typed=(\"${words[@]}\")\n"
 		     "\tfor ((i = 2; i < CURRENT; i++)); do\n"
-		     "\t\tw=${typed[i]}\n"
-		     "\t\t[[ $w == -- ]] && return\n"
-		     "\t\t[[ $w == -* ]] && continue\n"
-		     "\t\ttry=${prefix:+$prefix }$w\n"
-		     "\t\t_cloop_known \"$try\" && prefix=$try\n"
-		     "\tdone\n"
-		     "\t[[ $prev == --* ]] || prev=\n"
-		     "\tlocal kind words\n"
-		     "\t_cloop_lookup \"$prefix\" \"$prev\"\n"
+		     "\t\tw=${words[i]}\n"
+		     "%s"
 		     "\tcase $kind in\n"
 		     "\tdir) _files -/ ;;\n"
-		     "\tfile) compadd -- ${=words}; _files ;;\n"
+		     "\tfile) compadd -- ${=reply}; _files ;;\n"
 		     "\tnone) ;;\n"
-		     "\t*) compadd -- ${=words} ;;\n"
+		     "\t*) compadd -- ${=reply} ;;\n"
 		     "\tesac\n"
-		     "}\ncompdef _cloop cloop\n");
+		     "}\n\n"
+		     "# The first use autoloads this file as the function itself.\n"
+		     "if [[ ${funcstack[1]} == _cloop ]]; then\n"
+		     "\t_cloop \"$@\"\n"
+		     "else\n"
+		     "\tcompdef _cloop cloop\n"
+		     "fi\n",
+		prefix_loop);
 }
 
 static void fish_text(const char *s)
@@ -274,11 +308,14 @@ static void fish_opt(const char *prefix, json_t *o)
 	json_t *v;
 	size_t i;
 
-	(void)printf("complete -c cloop -n '__cloop_at \"%s\"' -l %s", prefix, dg_str(o, "name"));
+	(void)printf("complete -c cloop -n '__cloop_in \"%s\"' -l %s", prefix, dg_str(o, "name"));
 	if (*letter)
 		(void)printf(" -s %s", letter);
+	/* -x is a value that is no file; -r leaves files to be offered. */
 	if (strcmp(dg_str(o, "type"), "flag") != 0)
-		(void)printf(" -r");
+		(void)printf(strcmp(kind, "file") != 0 ? " -x" : " -r");
+	if (!strcmp(kind, "dir"))
+		(void)printf(" -a '(__fish_complete_directories)'");
 	if (json_array_size(values)) {
 		(void)printf(" -a '");
 		json_array_foreach (values, i, v)
@@ -292,18 +329,35 @@ static void fish_opt(const char *prefix, json_t *o)
 	(void)printf("'\n");
 }
 
-static void fish_next_word(json_t *spec, json_t *v)
+/* A word of the table at a prefix, with what it is. */
+static void fish_word(const char *prefix, int len, const char *word, const char *what)
 {
-	char prefix[128], *last;
+	(void)printf("complete -c cloop -f -n '__cloop_at \"%s\"' -a '%.*s'", prefix, len, word);
+	if (*what) {
+		(void)printf(" -d '");
+		fish_text(what);
+		(void)printf("'");
+	}
+	(void)putchar('\n');
+}
 
-	prefix_of(spec, v, prefix);
-	last = strrchr(prefix, ' ');
-	if (last)
-		*last++ = '\0';
-	(void)printf("complete -c cloop -f -n '__cloop_at \"%s\"' -a '%s' -d '", last ? prefix : "",
-		last ? last : prefix);
-	fish_text(*dg_str(v, "name") ? dg_str(v, "summary") : dg_str(spec, "summary"));
-	(void)printf("'\n");
+/* The words of "hub config get" one by one: "hub" then "config" then "get". */
+static void fish_words(json_t *spec, json_t *v)
+{
+	const char *name = dg_str(v, "name"), *sp;
+	char prefix[128];
+
+	(void)snprintf(prefix, sizeof(prefix), "%s", short_name(spec));
+	while ((sp = strchr(name, ' '))) {
+		size_t used = strlen(prefix);
+
+		fish_word(prefix, (int)(sp - name), name, "");
+		(void)snprintf(prefix + used, sizeof(prefix) - used, "%s%.*s", used ? " " : "",
+			(int)(sp - name), name);
+		name = sp + 1;
+	}
+	if (*name)
+		fish_word(prefix, (int)strlen(name), name, dg_str(v, "summary"));
 }
 
 void dg_fish(json_t *const *specs, size_t n)
@@ -312,23 +366,21 @@ void dg_fish(json_t *const *specs, size_t n)
 	size_t i;
 
 	(void)printf("# fish completion for cloop; generated by lib/docgen\n\n"
-		     "function __cloop_at\n"
-		     "\tset -l words (commandline -opc)\n"
-		     "\tset -l plain\n"
-		     "\tfor w in $words[2..-1]\n"
-		     "\t\tstring match -q -- '-*' $w; or set -a plain $w\n"
-		     "\tend\n"
-		     "\ttest \"$plain\" = \"$argv[1]\"; and return 0\n"
-		     "\ttest -n \"$argv[1]\"; and string match -q -- \"$argv[1] *\" \"$plain\"\n"
+		     "function __cloop_plain # the words before the cursor that are no options\n"
+		     "\tset -l typed (commandline -opc)\n"
+		     "\tstring match -v -- '-*' $typed[2..-1] | string join ' '\n"
+		     "end\n\n"
+		     "function __cloop_at # exactly these words\n"
+		     "\ttest (__cloop_plain | string collect -a) = \"$argv[1]\"\n"
+		     "end\n\n"
+		     "function __cloop_in # these words, and perhaps more\n"
+		     "\tset -l plain (__cloop_plain | string collect -a)\n"
+		     "\tstring match -q -- \"$argv[1] *\" \"$plain \"\n"
 		     "end\n\n");
 	for (size_t s = 0; s < n; s++) {
-		if (*short_name(specs[s]) &&
-			*dg_str(json_array_get(json_object_get(specs[s], "verbs"), 0), "name")) {
-			(void)printf("complete -c cloop -f -n '__cloop_at \"\"' -a '%s' -d '",
-				short_name(specs[s]));
-			fish_text(dg_str(specs[s], "summary"));
-			(void)printf("'\n");
-		}
+		if (*short_name(specs[s]))
+			fish_word("", (int)strlen(short_name(specs[s])), short_name(specs[s]),
+				dg_str(specs[s], "summary"));
 		json_array_foreach (json_object_get(specs[s], "verbs"), i, v) {
 			json_t *first = json_array_get(json_object_get(v, "operands"), 0);
 			const char *ask = ask_for(dg_str(first, "complete"));
@@ -337,9 +389,9 @@ void dg_fish(json_t *const *specs, size_t n)
 			if (hidden(v))
 				continue;
 			prefix_of(specs[s], v, prefix);
-			fish_next_word(specs[s], v);
+			fish_words(specs[s], v);
 			if (ask)
-				(void)printf("complete -c cloop -f -n '__cloop_at \"%s\"' -a "
+				(void)printf("complete -c cloop -f -n '__cloop_in \"%s\"' -a "
 					     "'(%s 2>/dev/null)'\n",
 					prefix, ask);
 			every_option(specs[s], v, prefix, fish_opt);

@@ -120,6 +120,17 @@ void test_text__all_in(void)
 	CHECK(!cl_all_in("a\xff", CL_LOWER));
 }
 
+void test_text__mask(void)
+{
+	char s[] = "a\nb\x1b\xc2\x9b\xe2\x80\xae\xff\xc3\xa9\t";
+	char all[] = "\n";
+
+	cl_mask(s, "\n");
+	CHECK_STR(s, "a\nb??????\?\xc3\xa9?");
+	cl_mask(all, "");
+	CHECK_STR(all, "?");
+}
+
 void test_text__lower_is_ascii(void)
 {
 	char s[] = "AbZ[@`\xc3\x89";
