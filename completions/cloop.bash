@@ -6,6 +6,9 @@ _cloop_follow() { # the words that may follow those typed so far
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
 	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
+	'sandbox') reply='check resolve' ;;
+	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
+	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
 	'list') reply=" --names --dir --json --help" ;;
@@ -29,6 +32,11 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--bridge') kind=none ;;
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
+	'sandbox check/--format') reply='text json sarif github' ;;
+	'sandbox check/--project'|'sandbox check/-p') kind=dir ;;
+	'sandbox check/--dir'|'sandbox check/-C') kind=dir ;;
+	'sandbox resolve/--project'|'sandbox resolve/-p') kind=dir ;;
+	'sandbox resolve/--dir'|'sandbox resolve/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
 	'list/--dir'|'list/-C') kind=dir ;;
@@ -38,7 +46,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

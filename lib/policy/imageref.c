@@ -221,17 +221,34 @@ int ir_parse(const char *text, struct ir_ref *out, struct cl_err *e)
 	return take_name(text, rest, out, e);
 }
 
+/*
+ * "registry/repository". In lower case a host with neither dot nor port would read back as a
+ * path on the default registry, so such a one is written in capitals ("FOO/bar").
+ */
+static void name(const struct ir_ref *r, struct cl_buf *out)
+{
+	size_t len = strlen(r->registry);
+	bool capitals = !ir_names_registry(r->registry, len);
+
+	for (size_t i = 0; i < len; i++) {
+		char c = r->registry[i];
+
+		cl_buf_addc(out, capitals && c >= 'a' && c <= 'z' ? (char)(c - 32) : c);
+	}
+	cl_buf_addf(out, "%s%s", len ? "/" : "", r->repository);
+}
+
 void ir_canonical(const struct ir_ref *r, struct cl_buf *out)
 {
 	if (!*r->digest)
 		return;
-	cl_buf_addf(
-		out, "%s%s%s@%s", r->registry, *r->registry ? "/" : "", r->repository, r->digest);
+	name(r, out);
+	cl_buf_addf(out, "@%s", r->digest);
 }
 
 void ir_text(const struct ir_ref *r, struct cl_buf *out)
 {
-	cl_buf_addf(out, "%s%s%s", r->registry, *r->registry ? "/" : "", r->repository);
+	name(r, out);
 	if (*r->tag)
 		cl_buf_addf(out, ":%s", r->tag);
 	if (*r->digest)

@@ -47,7 +47,10 @@ bool ir_names_registry(const char *first, size_t len);
 
 /* "registry/repository@digest"; empty without a digest. */
 void ir_canonical(const struct ir_ref *r, struct cl_buf *out);
-/* The whole reference again: registry, repository, tag and digest as far as they are known. */
+/*
+ * The whole reference again, as far as it is known; it parses to the same parts. A host
+ * that only capitals tell from a path ("Foo/bar") is written in capitals.
+ */
 void ir_text(const struct ir_ref *r, struct cl_buf *out);
 
 #define IR_DOCKER "docker.io"

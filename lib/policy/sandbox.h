@@ -77,6 +77,13 @@ void sb_spec_release(struct sb_spec *s);
  */
 int sb_parse(struct cl_doc *d, struct sb_spec *out, struct cl_err *e);
 
+/*
+ * The same from a file's text: YAML with the caps of this file first. `name` is for messages.
+ * *d is CL_DOC_INIT; both are to be released whatever is returned.
+ */
+int sb_read(const char *name, const char *text, size_t len, struct cl_doc *d, struct sb_spec *out,
+	struct cl_err *e);
+
 /* True when the spec changes nothing: the run is as if there were no file. */
 bool sb_asks_nothing(const struct sb_spec *s);
 

@@ -96,6 +96,10 @@ void test_reference__canonical_drops_the_tag(void)
 	ir_text(&r, &b);
 	CHECK_STR(b.p, "ghcr.io/a/b:1@sha256:"
 		       "48168fa99cb7e014e77dbf4af79fc5b2a50caac8e820883ea7326f88bc713ac9");
+	CHECK_INT(ir_parse("Foo/bar:1", &r, &e), 0);
+	cl_buf_reset(&b);
+	ir_text(&r, &b);
+	CHECK_STR(b.p, "FOO/bar:1");
 	CHECK_INT(ir_parse("alpine:3", &r, &e), 0);
 	cl_buf_reset(&b);
 	ir_canonical(&r, &b);

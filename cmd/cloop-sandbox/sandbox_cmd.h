@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the verbs of cloop-sandbox share. */
+#ifndef CLOOP_SANDBOX_CMD_H
+#define CLOOP_SANDBOX_CMD_H
+
+#include "cli/cli.h"
+#include "policy/sandbox.h"
+
+/* One file that was asked about, and what came of it. */
+struct sbx_target {
+	char *name;    /* how it is called in reports */
+	char *project; /* its project's directory, NULL when it stands alone */
+	bool found;    /* false: the project has no file */
+	bool invalid;  /* err says why */
+	struct cl_doc doc;
+	struct sb_spec spec; /* with notes of every kind */
+	struct cl_err err;
+};
+#define SBX_TARGET_INIT ((struct sbx_target){.doc = CL_DOC_INIT, .spec = SB_SPEC_INIT})
+void sbx_target_release(struct sbx_target *t);
+
+/*
+ * Loads a directory's spec, a file, or standard input ("-"), and judges it. 0 with
+ * `invalid` set for a spec that breaks a rule; -1 for a file that cannot be read at all.
+ */
+int sbx_load(const char *operand, struct sbx_target *t, struct cl_err *e);
+
+/* One line of a report. Borrows from the target. */
+struct sbx_finding {
+	bool error;
+	const char *rule, *text, *fix; /* fix NULL: none */
+	unsigned line, column;
+};
+/* The findings of a target in order; returns how many. SBX_FINDINGS is enough for all. */
+#define SBX_FINDINGS 128
+size_t sbx_findings(const struct sbx_target *t, struct sbx_finding out[SBX_FINDINGS]);
+
+/* The reports of `check`; each prints on stdout. */
+void sbx_report_text(const struct sbx_target *t);
+void sbx_report_json(const struct sbx_target *t);
+void sbx_report_github(const struct sbx_target *t);
+void sbx_report_sarif(const struct sbx_target *t, size_t n);
+
+/* Prints with control characters masked: a report quotes untrusted text. */
+void sbx_put(const char *text, size_t len);
+
+int sbx_check(struct cl_ctx *c, struct cl_err *e);
+int sbx_resolve(struct cl_ctx *c, struct cl_err *e);
+extern const struct cl_spec sandbox_spec;
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "sandbox_cmd.h"
+
+static const char *const formats[] = {"text", "json", "sarif", "github", NULL};
+
+static const struct cl_opt check_opts[] = {
+	{.name = "format",
+		.type = CL_ENUM,
+		.arg = "FORMAT",
+		.help = "how findings are written",
+		.def = "text",
+		.values = formats},
+	{.name = "strict", .type = CL_FLAG, .help = "a warning fails the check"},
+	{.name = "project",
+		.letter = 'p',
+		.type = CL_LIST,
+		.arg = "DIR",
+		.help = "check this project, as the operand does",
+		.complete = CL_COMP_DIR},
+	{0},
+};
+
+static const struct cl_operand check_operands[] = {
+	{.name = "DIR|FILE",
+		.help = "a project's directory, a file, or - for standard input; none: the "
+			"current directory",
+		.optional = true,
+		.repeat = true,
+		.complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_exit check_exits[] = {
+	{1, "--strict was given, and there is a warning"},
+	{65, "a file breaks a rule of the format"},
+	{0},
+};
+
+static const struct cl_example check_examples[] = {
+	{"cloop sandbox check", "check the project in the current directory", true},
+	{"cloop sandbox check --format github --strict .",
+		"annotate a pull request, warnings included", true},
+	{"cloop sandbox check --format sarif services/* > sandbox.sarif",
+		"one report about many projects", false},
+	{0},
+};
+
+static const struct cl_opt resolve_opts[] = {
+	{.name = "project",
+		.letter = 'p',
+		.type = CL_STR,
+		.arg = "DIR",
+		.help = "the project, as the operand",
+		.complete = CL_COMP_DIR},
+	{0},
+};
+
+static const struct cl_operand resolve_operands[] = {
+	{.name = "DIR|FILE",
+		.help = "a project's directory, a file, or - for standard input; none: the "
+			"current directory",
+		.optional = true,
+		.complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_example resolve_examples[] = {
+	{"cloop sandbox resolve", "what the current project asks for", true},
+	{"cloop sandbox resolve --json -p .", "the same for a program, hashes included", true},
+	{0},
+};
+
+static const struct cl_verb verbs[] = {
+	{.name = "check",
+		.summary = "say what is wrong with a project's sandbox.yaml, and where",
+		.opts = check_opts,
+		.operands = check_operands,
+		.exits = check_exits,
+		.examples = check_examples,
+		.run = sbx_check},
+	{.name = "resolve",
+		.summary = "print the normalised spec: clamps, requirements, hashes",
+		.opts = resolve_opts,
+		.operands = resolve_operands,
+		.examples = resolve_examples,
+		.run = sbx_resolve},
+	{0},
+};
+
+static const struct cl_text files[] = {
+	{".cloop/sandbox.yaml", "what the project asks of its sandbox, cloop-sandbox.yaml(5)"},
+	{0},
+};
+
+static const char *const see_also[] = {
+	"cloop(1)", "cloop-run(1)", "cloop-egress(1)", "cloop-sandbox.yaml(5)", NULL};
+
+const struct cl_spec sandbox_spec = {
+	.name = "cloop-sandbox",
+	.summary = "check and explain what a project asks of its sandbox",
+	.verbs = verbs,
+	.files = files,
+	.see_also = see_also,
+};
