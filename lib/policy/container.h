@@ -62,6 +62,20 @@ char *ct_label_value(const char *value);
 /* "cloop.spec." and the key with what a label does not take as '_', <= 64 of it. Owned. */
 char *ct_label_spec_key(const char *key);
 
+/* ---- setup builds (facts 6.11) ---- */
+
+#define CT_BUILD_PREFIX  "cloop-build-"
+#define CT_BUILD_TAG     "localhost/cloop-sandbox:"
+#define CT_BUILD_BASE    "io.cloop.sandbox.base" /* labels of a built image */
+#define CT_BUILD_KEY     "io.cloop.sandbox.setup"
+#define CT_BUILD_KEY_LEN 17
+/*
+ * What a built image depends on: the first 16 hex of SHA-256 over the base image's id, its
+ * repo digest ("" without one) and each command, a NUL between.
+ */
+void ct_build_key(const char *id, const char *repo_digest, const char *const *steps, size_t nsteps,
+	char out[CT_BUILD_KEY_LEN]);
+
 /* ---- the request ---- */
 
 enum ct_net {
@@ -85,7 +99,7 @@ struct ct_label {
 /* How the client runs, and how output and status come back (DECISIONS C6). */
 enum ct_mode {
 	CT_DETACHED, /* podman: run -d, passthrough; conmon's status is the workload's */
-	CT_ATTACHED  /* docker: the client's streams and status are the workload's */
+	CT_ATTACHED /* docker, and setup builds: the client's streams and status are the workload's */
 };
 
 struct ct_request {
