@@ -156,9 +156,9 @@ $(B)/t/fuzz/%: t/fuzz/%.c t/fuzz/replay.c $(ARCHIVES) $(B)/flags
 $(B)/t/lib/%.so: t/lib/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -fPIC -shared -o $@ $<
-$(B)/t/lib/%: t/lib/%.c $(B)/flags
+$(B)/t/lib/%: t/lib/%.c $(ARCHIVES) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) @$(B)/flags $(CPPFLAGS) -pie -o $@ $<
+	$(CC) @$(B)/flags $(CPPFLAGS) -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(ARCHIVES) $(LIBS)
 
 TESTED := all $(UNITS) $(FUZZ) $(HELPERS)
 check san: $(TESTED)

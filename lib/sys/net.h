@@ -1,22 +1,48 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * A sandbox's network, prepared before its engine starts (DECISIONS E11, E12): one
- * network namespace a run under /run/cloop/netns, a veth pair into a bridge of its
- * scope, an address of the executor's pool, a host route each way, and the filter
- * installed before the link comes up. Over rtnetlink, from one process.
+ * network namespace a run, a veth pair into a bridge of its scope, a host address of the
+ * executor's pool, a host route each way, and the filter installed before the link comes
+ * up. Over rtnetlink and nf_tables, from one process, in the network namespace of the
+ * calling thread (which stays where it is). Needs CAP_NET_ADMIN and CAP_SYS_ADMIN.
+ *
+ * What is where, below the run directory (NULL: /run/cloop):
+ *   netns/HANDLE  the namespace, for the engine     net/HANDLE  what the run has, as JSON
+ *   net/.lock     held while anything changes       net/.forwarding  what we switched on
+ * A record is written before the first change and removed after the last, so that a
+ * process killed in between leaves nothing that net_teardown does not find.
+ *
+ * On the host: bridge csbx-<10 hex> (the network's name is its altname) with the first
+ * address of the pool, the same on every bridge; the inet table of the network, shared by
+ * its runs; a netdev table cloop_port_<12 hex> a run; one inet table cloop_net with the
+ * masquerading of all pools.
+ *
+ * Forwarding: a packet is routed when the interface that it came in by forwards. The
+ * bridge always does. The interfaces that the policy's destinations are routed over need
+ * it for the replies: where net.ipv4.conf.IF.forwarding is off it is switched on,
+ * recorded, and off again after the last run; cloop_net lets in through such an interface
+ * only what answers a connection, so the host does not become a router. IPv6 needs the
+ * host's own forwarding or force_forwarding (Linux 6.17), used in the same way.
  */
 #ifndef CL_SYS_NET_H
 #define CL_SYS_NET_H
 
 #include "sys/nft.h"
 
+#define NET_RUN_DIR "/run/cloop"
+
 struct net_want {
-	const char *handle;             /* "c-<12 hex>": names the namespace */
-	const char *network;            /* full name "cloop-sbx-..."; the bridge's altname */
-	const char *table;              /* the nft table of this run */
-	const char *pool;               /* "10.211.0.0/16" */
+	const char *handle;  /* "c-<12 hex>": names the namespace */
+	const char *network; /* full name "cloop-sbx-..."; the bridge's altname */
+	/*
+	 * The network's nft table: runs of one network have one table, and the policy of the
+	 * last that was prepared holds for all of them.
+	 */
+	const char *table;
+	const char *pool;               /* "10.211.0.0/16"; /8 to /29 */
 	const struct eg_policy *policy; /* NULL: no filter (only masquerade) */
-	bool ipv6; /* give a ULA address too; only where the host forwards v6 */
+	bool ipv6;                      /* give a ULA address too, where IPv6 can be forwarded */
+	const char *rundir;             /* NULL: NET_RUN_DIR */
 };
 
 struct net_have {
@@ -28,14 +54,29 @@ struct net_have {
 	struct pol_addr address6, gateway6; /* family 0: none */
 };
 
-/* Builds all of it or nothing. CL_EOS, CL_EDENIED, CL_EUNAVAIL (pool used up, no netlink). */
+/*
+ * Builds all of it or nothing. CL_EBUSY when the handle has a network already, CL_EUNAVAIL
+ * (pool used up, no nf_tables), CL_EDATA (a bad pool or name), CL_EDENIED, CL_EOS.
+ */
 int net_prepare(const struct net_want *w, struct net_have *out, struct cl_err *e);
 /* An empty namespace with lo up, for `network: none` where the engine is given one. */
-/* Undoes what net_prepare made; anything absent is success. The bridge goes with its last port. */
-int net_teardown(const char *handle, const char *table, const char *network, struct cl_err *e);
-/* Handles that have a namespace under /run/cloop/netns. */
-int net_list(struct cl_strv *handles, struct cl_err *e);
+int net_prepare_empty(
+	const char *rundir, const char *handle, struct net_have *out, struct cl_err *e);
+/*
+ * Undoes what net_prepare made for the handle; anything absent is success. The table and
+ * the bridge go with the last run that has them. table and network (NULL: as recorded) are
+ * for a handle whose record is lost. Interfaces that were moved in must be out already.
+ */
+int net_teardown(const char *rundir, const char *handle, const char *table, const char *network,
+	struct cl_err *e);
+/* Handles that have a namespace or a record, sorted; added to handles. */
+int net_list(const char *rundir, struct cl_strv *handles, struct cl_err *e);
 /* The name of the bridge for a network name: "csbx-" and 10 hex of its SHA-256. */
 void net_bridge_name(const char *network, char out[16]);
+/*
+ * The gateway of every sandbox of the pool (its first address), and the ULA that goes with
+ * it, for policies with a broker there; v6 may be NULL. CL_EDATA.
+ */
+int net_gateway(const char *pool, struct pol_addr *v4, struct pol_addr *v6, struct cl_err *e);
 
 #endif

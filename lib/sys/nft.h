@@ -2,7 +2,11 @@
 /*
  * The kernel's packet filter, through libnftnl and libmnl: one atomic batch an
  * operation, no child process that holds CAP_NET_ADMIN. Needs CAP_NET_ADMIN in the
- * network namespace of the calling thread.
+ * network namespace of the calling thread, whose tables it changes.
+ *
+ * Errors everywhere: CL_EDENIED without the capability, CL_EUNAVAIL when the kernel (or
+ * what confines this process) has no nf_tables or lacks an expression, CL_EOS else. A
+ * batch that fails leaves everything as it was.
  */
 #ifndef CL_SYS_NFT_H
 #define CL_SYS_NFT_H
@@ -13,26 +17,79 @@
 struct nft_filter {
 	const char *table;  /* "cloop_sbx_..." */
 	const char *bridge; /* the sandbox's own bridge or veth on the host */
-	/* The only addresses the sandbox may send from and receive on; family 0: none. */
+	/*
+	 * The only addresses that may come from the bridge; family 0: none. With both 0
+	 * nothing is checked here: for a bridge of several sandboxes, whose ports are
+	 * checked each (nft_apply_port).
+	 */
 	struct pol_addr source4, source6;
-	bool masquerade;    /* add a NAT chain for source4/6 (prepared namespaces) */
-	const char *uplink; /* masquerade only out of other interfaces than the bridge; NULL ok */
+	bool masquerade; /* add a NAT chain for source4/6, out of other interfaces than bridge */
 };
 
 /* What stands between a batch and success, told apart for preflight. */
 enum nft_state { NFT_USABLE, NFT_NO_KERNEL, NFT_NO_PERMISSION, NFT_BROKEN };
+/* Tries every expression that we use, and changes nothing; *e says what is missing. */
 enum nft_state nft_probe(struct cl_err *e);
 
-/* Replaces (or makes) the table so that it enforces p on the bridge; idempotent, atomic. */
-int nft_apply(const struct nft_filter *f, const struct eg_policy *p, struct cl_err *e);
-/* Removes the table; an absent one is success. */
-int nft_remove(const char *table, struct cl_err *e);
-/* Names of inet tables that start with prefix. */
-int nft_tables(const char *prefix, struct cl_strv *out, struct cl_err *e);
 /*
- * Chains of other tables at the forward hook that drop or reject, or whose policy is
- * drop (DECISIONS E13): "ip filter FORWARD (policy drop)" each.
+ * Replaces (or makes) the table so that it enforces p on the bridge; atomic. The ruleset
+ * is the one that eg_render_nft_form prints (the top of egress_nft.c). p NULL: everything
+ * may leave, and still nobody connects into the sandbox. What was recorded as blocked is
+ * kept.
  */
-int nft_foreign_drops(struct cl_strv *out, struct cl_err *e);
+int nft_apply(const struct nft_filter *f, const struct eg_policy *p, struct cl_err *e);
+/* Removes the inet table; an absent one is success. */
+int nft_remove(const char *table, struct cl_err *e);
+/* Names of inet tables that start with prefix, added to out. */
+int nft_tables(const char *prefix, struct cl_strv *out, struct cl_err *e);
+
+/*
+ * One port of a bridge (DECISIONS E11): a netdev table whose ingress chain drops every
+ * frame that does not come from the sandbox's own addresses, whatever it can open:
+ * other Ethernet or IP sources, other protocols than ARP, IPv4 and IPv6, forged ARP.
+ */
+struct nft_port {
+	const char *table;                /* a netdev table */
+	const char *device;               /* the host's end of the veth; must exist */
+	uint8_t mac[6];                   /* of the sandbox's end */
+	struct pol_addr source4, source6; /* family 0: that family is dropped whole */
+};
+int nft_apply_port(const struct nft_port *p, struct cl_err *e);
+int nft_remove_port(const char *table, struct cl_err *e);
+
+/* One destination that was refused, of the last EG_BLOCKED_SECONDS (DECISIONS E4). */
+struct nft_blocked {
+	struct pol_addr source, dest;
+	uint8_t proto; /* IPPROTO_* */
+	uint16_t port; /* 0: a protocol without ports */
+	uint64_t packets, bytes;
+	uint64_t expires_ms; /* when it is forgotten, from the time of reading */
+};
+struct nft_blocked_list {
+	struct nft_blocked *v;
+	size_t n, cap;
+};
+#define NFT_BLOCKED_INIT ((struct nft_blocked_list){NULL, 0, 0})
+void nft_blocked_release(struct nft_blocked_list *l);
+#define cleanup_blocked __attribute__((cleanup(nft_blocked_release)))
+/*
+ * What the table has recorded, sorted by source, destination, protocol and port; added to
+ * out. source: only what this address tried (family 0 or NULL: everybody's). An absent
+ * table is CL_ENOTFOUND.
+ */
+int nft_blocked_read(const char *table, const struct pol_addr *source, struct nft_blocked_list *out,
+	struct cl_err *e);
+
+/*
+ * What in other programs' tables stands between a sandbox and its uplink (DECISIONS E13).
+ * The base chains at the forward hook of ip, ip6 and inet tables (iptables-nft's too) are
+ * followed through jumps and verdict maps for a new connection out of a bridge of ours and
+ * for its answers; conditions on interfaces and connection states are decided, others are
+ * not. Added to `all`: a drop or reject that no other condition limits, or a policy drop
+ * that is reached; to `some` (NULL: not wanted): one that further conditions limit. Texts as
+ * "ip filter FORWARD (policy drop)", "inet firewalld filter_FORWARD (reject in filter_FWDI)".
+ * Tables whose name starts with cloop_ are ours.
+ */
+int nft_foreign_drops(struct cl_strv *all, struct cl_strv *some, struct cl_err *e);
 
 #endif

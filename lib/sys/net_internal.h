@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of prepared networks share: rtnetlink requests, and what a run has. */
+#ifndef CL_SYS_NET_INTERNAL_H
+#define CL_SYS_NET_INTERNAL_H
+
+#include "sys/net.h"
+#include "sys/nl.h"
+
+#include <net/if.h>
+
+/* --- links (net_link.c); each request acts in the namespace of its socket --- */
+
+struct net_link {
+	unsigned index, master;
+	char name[IFNAMSIZ];
+};
+struct net_links {
+	struct net_link *v;
+	size_t n, cap;
+};
+void net_links_release(struct net_links *l);
+#define cleanup_links __attribute__((cleanup(net_links_release)))
+int net_links(struct sys_nl *nl, struct net_links *out, struct cl_err *e);
+const struct net_link *net_link_named(const struct net_links *l, const char *name);
+
+/* Index of the link, 0 when there is none of that name (or altname). */
+int net_link_index(struct sys_nl *nl, const char *name, unsigned *index, struct cl_err *e);
+/* A bridge with a fixed Ethernet address, no spanning tree, no snooping, no link-local. */
+int net_bridge_add(struct sys_nl *nl, const char *name, const uint8_t mac[6], struct cl_err *e);
+int net_altname_add(struct sys_nl *nl, unsigned index, const char *altname, struct cl_err *e);
+/* Routing in and out of it without the global switch; no redirects, ARP for itself only. */
+int net_bridge_route(struct sys_nl *nl, unsigned index, struct cl_err *e);
+/* host_if here and "eth0" with `mac` in the namespace of peer_fd, both down. */
+int net_veth_add(struct sys_nl *nl, const char *host_if, int peer_fd, const uint8_t mac[6],
+	struct cl_err *e);
+/*
+ * Puts the link into the bridge and then makes it a port that hears only what is for
+ * `mac`, learns nothing and reaches no other such port.
+ */
+int net_port_join(
+	struct sys_nl *nl, unsigned port, unsigned bridge, const uint8_t mac[6], struct cl_err *e);
+int net_link_up(struct sys_nl *nl, unsigned index, struct cl_err *e);
+/* Absent is success. */
+int net_link_delete(struct sys_nl *nl, const char *name, struct cl_err *e);
+
+/* --- addresses, routes, neighbours (net_route.c) --- */
+
+/* A host address (/32, /128) that is usable at once; one that is there already is success. */
+int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a, struct cl_err *e);
+/* dst over the link itself, or, with `via`, through that gateway; dst NULL: everything. */
+int net_route_add(struct sys_nl *nl, unsigned index, const struct pol_addr *dst,
+	const struct pol_addr *via, struct cl_err *e);
+int net_route_delete(
+	struct sys_nl *nl, unsigned index, const struct pol_addr *dst, struct cl_err *e);
+/* Who has the address is known for good: nobody is asked, and no answer changes it. */
+int net_neighbour_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a,
+	const uint8_t mac[6], struct cl_err *e);
+int net_neighbour_delete(
+	struct sys_nl *nl, unsigned index, const struct pol_addr *a, struct cl_err *e);
+
+struct net_route {
+	struct pol_prefix dst;
+	unsigned index; /* the interface; 0: none (blackhole) */
+};
+struct net_routes {
+	struct net_route *v;
+	size_t n, cap;
+};
+void net_routes_release(struct net_routes *r);
+#define cleanup_routes __attribute__((cleanup(net_routes_release)))
+/* All routes of one family (4 or 6) in every table but the local one. */
+int net_routes(struct sys_nl *nl, uint8_t family, struct net_routes *out, struct cl_err *e);
+
+/* --- the run directory (net_state.c) --- */
+
+struct net_state {
+	char handle[16];
+	char *network, *table, *pool; /* NULL: an empty namespace */
+	char bridge[16], host_if[16], port_table[32];
+	struct pol_addr address, address6;
+};
+void net_state_release(struct net_state *s);
+#define cleanup_state __attribute__((cleanup(net_state_release)))
+
+struct net_dirs {
+	char *root;           /* absolute */
+	int netns, net, lock; /* descriptors of netns/, net/ and the held lock */
+};
+#define NET_DIRS_INIT ((struct net_dirs){NULL, -1, -1, -1})
+/* Opens (and makes) the run directory; `locked` also waits for its lock. */
+int net_dirs_open(struct net_dirs *d, const char *rundir, bool locked, struct cl_err *e);
+void net_dirs_close(struct net_dirs *d);
+#define cleanup_dirs __attribute__((cleanup(net_dirs_close)))
+
+int net_check_handle(const char *handle, struct cl_err *e);
+/* Names that follow from the handle and the network. */
+void net_state_names(struct net_state *s);
+/* CL_ENOTFOUND when there is no record. *s is zero before. */
+int net_state_read(
+	const struct net_dirs *d, const char *handle, struct net_state *s, struct cl_err *e);
+int net_state_write(const struct net_dirs *d, const struct net_state *s, struct cl_err *e);
+
+struct net_states {
+	struct net_state *v;
+	size_t n, cap;
+};
+void net_states_release(struct net_states *l);
+#define cleanup_states __attribute__((cleanup(net_states_release)))
+/* Every record but that of `except` (NULL: every). */
+int net_states(
+	const struct net_dirs *d, const char *except, struct net_states *out, struct cl_err *e);
+/* Names in a directory that are handles. */
+int net_handles(int dirfd, struct cl_strv *out, struct cl_err *e);
+
+/* --- namespaces (net_ns.c) --- */
+
+/* Runs fn in a thread of its own in the namespace of fd, or in a new one with fd -1. */
+int net_in_namespace(int fd, int (*fn)(void *arg, struct cl_err *e), void *arg, struct cl_err *e);
+/* A new namespace, bound to netns/HANDLE, with lo up; nl is a socket inside it. */
+int net_ns_make(
+	const struct net_dirs *d, const char *handle, int *fd, struct sys_nl *nl, struct cl_err *e);
+int net_ns_remove(const struct net_dirs *d, const char *handle, struct cl_err *e);
+/* Writes net.<key> of the namespace of fd (-1: ours); an absent key is success if optional. */
+int net_sysctl(int fd, const char *key, const char *value, bool optional, struct cl_err *e);
+/* Reads one of ours as a number; -1 when it is not there. */
+long net_sysctl_get(const char *key);
+
+/* --- addresses of a pool (net_pool.c) --- */
+
+int net_pool_parse(const char *text, struct pol_prefix *out, struct cl_err *e);
+/* The IPv6 address that goes with an IPv4 one. */
+struct pol_addr net_ula(const struct pol_addr *v4);
+struct pol_prefix net_ula_pool(const struct pol_prefix *pool);
+/* An address that no record and no route has; where to start looking follows the handle. */
+int net_pool_take(const struct pol_prefix *pool, const char *handle, const struct net_states *used,
+	const struct net_routes *routes, struct pol_addr *out, struct cl_err *e);
+
+/* --- what all runs share on the host (net_host.c) --- */
+
+/* Can the host forward IPv6 through this bridge? */
+bool net_forwards6(const char *bridge);
+/*
+ * Makes the host forward for the runs in `all`, one of which has this policy, and writes
+ * cloop_net.
+ */
+int net_host_open(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
+	const struct eg_policy *policy, const struct net_state *run, struct cl_err *e);
+/* What remains when only the runs of `all` are left: with none, what was there before. */
+int net_host_close(const struct net_dirs *d, const struct net_states *all, struct cl_err *e);
+
+/* Removes what the run has, then its record (net_teardown.c). Under the lock. */
+int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/mem.h"
+#include "sys/nft_internal.h"
+
+static int check_names(const char *table, const char *interface, struct cl_err *e)
+{
+	return eg_check_table(table, e) || (interface && eg_check_interface(interface, e)) ? -1 : 0;
+}
+
+void nft_replace_table(struct nft_batch *b)
+{
+	nft_add_table(b);
+	nft_del_table(b);
+	nft_add_table(b);
+}
+
+int nft_apply(const struct nft_filter *f, const struct eg_policy *p, struct cl_err *e)
+{
+	cleanup_blocked struct nft_blocked_list kept = NFT_BLOCKED_INIT;
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b, NFPROTO_INET, f->table);
+	if (check_names(f->table, f->bridge, e))
+		return -1;
+	if (nft_blocked_read(f->table, NULL, &kept, e) && e->code != CL_ENOTFOUND)
+		return -1;
+	nft_replace_table(&b);
+	nft_build_filter(&b, f, p, &kept);
+	return nft_batch_send(&b, e);
+}
+
+static int probe_filter(struct cl_err *e)
+{
+	static const uint16_t ports[] = {80, 443};
+	struct eg_rule rules[] = {
+		{.prefix = {.addr = {.family = 4, .b = {10}}, .len = 8}, .reason = ""},
+		{.verdict = EG_ALLOW,
+			.prefix = {.addr = {.family = 6, .b = {0xfc}}, .len = 7},
+			.proto = EG_PROTO_TCP,
+			.ports = ports,
+			.nports = 2,
+			.reason = ""},
+	};
+	const struct eg_policy p = {.rules = rules, .nrules = CL_ARRAY_LEN(rules)};
+	const struct nft_filter f = {.table = "cloop_probe",
+		.bridge = "lo",
+		.source4 = {.family = 4, .b = {10, 0, 0, 1}},
+		.source6 = {.family = 6, .b = {0xfd, [15] = 1}},
+		.masquerade = true};
+	const struct nft_blocked_list none = NFT_BLOCKED_INIT;
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b, NFPROTO_INET, f.table);
+	nft_add_table(&b);
+	nft_build_filter(&b, &f, &p, &none);
+	return nft_batch_try(&b, e);
+}
+
+static int probe_port(struct cl_err *e)
+{
+	const struct nft_port p = {.table = "cloop_probe",
+		.device = "lo",
+		.source4 = {.family = 4, .b = {10, 0, 0, 1}},
+		.source6 = {.family = 6, .b = {0xfd, [15] = 1}}};
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b, NFPROTO_NETDEV, p.table);
+	nft_add_table(&b);
+	nft_build_port(&b, &p);
+	return nft_batch_try(&b, e);
+}
+
+enum nft_state nft_probe(struct cl_err *e)
+{
+	if (!probe_filter(e) && !probe_port(e))
+		return NFT_USABLE;
+	if (e->code == CL_EDENIED)
+		return NFT_NO_PERMISSION;
+	return e->code == CL_EUNAVAIL ? NFT_NO_KERNEL : NFT_BROKEN;
+}
+
+int nft_apply_port(const struct nft_port *p, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b, NFPROTO_NETDEV, p->table);
+	if (check_names(p->table, p->device, e))
+		return -1;
+	nft_replace_table(&b);
+	nft_build_port(&b, p);
+	return nft_batch_send(&b, e);
+}
+
+static int remove_table(uint32_t family, const char *table, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b, family, table);
+	if (check_names(table, NULL, e))
+		return -1;
+	nft_add_table(&b);
+	nft_del_table(&b);
+	return nft_batch_send(&b, e);
+}
+
+int nft_remove(const char *table, struct cl_err *e)
+{
+	return remove_table(NFPROTO_INET, table, e);
+}
+
+int nft_remove_port(const char *table, struct cl_err *e)
+{
+	return remove_table(NFPROTO_NETDEV, table, e);
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Expressions of a rule, in the order and form in which nft(8) writes them. */
+#include "base/mem.h"
+#include "sys/nft_internal.h"
+
+#include <libnftnl/udata.h>
+#include <linux/if.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct nftnl_expr *nft_expr_new(const char *name)
+{
+	struct nftnl_expr *x = nftnl_expr_alloc(name);
+
+	if (!x)
+		abort();
+	return x;
+}
+
+void nft_expr(struct nft_rule *r, struct nftnl_expr *take_expr)
+{
+	nftnl_rule_add_expr(r->r, take_expr);
+}
+
+struct nft_rule nft_rule_begin(struct nft_batch *b, const char *chain)
+{
+	struct nft_rule r = {.b = b, .r = nftnl_rule_alloc(), .chain = chain};
+
+	if (!r.r)
+		abort();
+	nftnl_rule_set_u32(r.r, NFTNL_RULE_FAMILY, b->family);
+	nftnl_rule_set_str(r.r, NFTNL_RULE_TABLE, b->table);
+	nftnl_rule_set_str(r.r, NFTNL_RULE_CHAIN, chain);
+	return r;
+}
+
+void nft_rule_end(struct nft_rule *r, const char *comment)
+{
+	struct nftnl_udata_buf *u = NULL;
+	struct nlmsghdr *h;
+
+	if (comment && *comment) {
+		u = nftnl_udata_buf_alloc(NFT_USERDATA_MAXLEN);
+		if (!u || !nftnl_udata_put_strz(u, NFTNL_UDATA_RULE_COMMENT, comment))
+			abort();
+		nftnl_rule_set_data(
+			r->r, NFTNL_RULE_USERDATA, nftnl_udata_buf_data(u), nftnl_udata_buf_len(u));
+	}
+	h = nft_batch_open(
+		r->b, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND, "a rule of chain", r->chain);
+	nftnl_rule_nlmsg_build_payload(h, r->r);
+	nft_batch_close(r->b, h);
+	nftnl_rule_free(r->r);
+	r->r = NULL;
+	if (u)
+		nftnl_udata_buf_free(u);
+}
+
+void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg)
+{
+	struct nftnl_expr *x = nft_expr_new("meta");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_META_KEY, key);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_META_DREG, reg);
+	nft_expr(r, x);
+}
+
+void nft_payload(struct nft_rule *r, uint32_t base, uint32_t offset, uint32_t len, uint32_t reg)
+{
+	struct nftnl_expr *x = nft_expr_new("payload");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_BASE, base);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_OFFSET, offset);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_LEN, len);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_PAYLOAD_DREG, reg);
+	nft_expr(r, x);
+}
+
+void nft_cmp(struct nft_rule *r, uint32_t op, const void *data, uint32_t len)
+{
+	struct nftnl_expr *x = nft_expr_new("cmp");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_CMP_SREG, NFT_REG_1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_CMP_OP, op);
+	nftnl_expr_set(x, NFTNL_EXPR_CMP_DATA, data, len);
+	nft_expr(r, x);
+}
+
+static void bitwise(struct nft_rule *r, const void *mask, uint32_t len)
+{
+	static const uint8_t zero[16];
+	struct nftnl_expr *x = nft_expr_new("bitwise");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_SREG, NFT_REG_1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_DREG, NFT_REG_1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_OP, NFT_BITWISE_BOOL);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_BITWISE_LEN, len);
+	nftnl_expr_set(x, NFTNL_EXPR_BITWISE_MASK, mask, len);
+	nftnl_expr_set(x, NFTNL_EXPR_BITWISE_XOR, zero, len);
+	nft_expr(r, x);
+}
+
+void nft_ifname(struct nft_rule *r, uint32_t key, uint32_t op, const char *name)
+{
+	char text[IFNAMSIZ] = "";
+
+	memcpy(text, name, strnlen(name, sizeof(text) - 1));
+	nft_meta(r, key, NFT_REG_1);
+	nft_cmp(r, op, text, sizeof(text));
+}
+
+void nft_nfproto(struct nft_rule *r, uint8_t family)
+{
+	uint8_t proto = family == 4 ? NFPROTO_IPV4 : NFPROTO_IPV6;
+
+	if (r->nfproto == proto)
+		return;
+	r->nfproto = proto;
+	nft_meta(r, NFT_META_NFPROTO, NFT_REG_1);
+	nft_cmp(r, NFT_CMP_EQ, &proto, sizeof(proto));
+}
+
+void nft_l4proto(struct nft_rule *r, uint8_t proto)
+{
+	nft_meta(r, NFT_META_L4PROTO, NFT_REG_1);
+	nft_cmp(r, NFT_CMP_EQ, &proto, sizeof(proto));
+}
+
+void nft_address(struct nft_rule *r, bool source, uint32_t op, const struct pol_prefix *p)
+{
+	uint32_t size = p->addr.family == 4 ? 4 : 16;
+	uint32_t at = p->addr.family == 4 ? (source ? 12 : 16) : (source ? 8 : 24);
+	uint32_t bytes = p->len / 8, rest = p->len % 8;
+	uint8_t mask[16] = {0};
+
+	nft_nfproto(r, p->addr.family);
+	if (!rest) {
+		nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, at, bytes, NFT_REG_1);
+		nft_cmp(r, op, p->addr.b, bytes);
+		return;
+	}
+	memset(mask, 0xff, bytes);
+	mask[bytes] = (uint8_t)(0xff << (8 - rest));
+	nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, at, size, NFT_REG_1);
+	bitwise(r, mask, size);
+	nft_cmp(r, op, p->addr.b, size);
+}
+
+void nft_in(
+	struct nft_rule *r, bool invert, uint32_t type, uint32_t len, const void *keys, size_t n)
+{
+	struct nft_set s = {.key_type = type, .key_len = len, .size = (uint32_t)n};
+	uint32_t id = nft_add_set(r->b, &s);
+	struct nftnl_expr *x = nft_expr_new("lookup");
+
+	nft_add_keys(r->b, &s, id, keys, n);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
+	nftnl_expr_set_str(x, NFTNL_EXPR_LOOKUP_SET, "__set%d");
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SET_ID, id);
+	if (invert)
+		nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV);
+	nft_expr(r, x);
+}
+
+void nft_ct_state(struct nft_rule *r, uint32_t bits)
+{
+	struct nftnl_expr *x = nft_expr_new("ct");
+	uint32_t zero = 0;
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_CT_DREG, NFT_REG_1);
+	nft_expr(r, x);
+	bitwise(r, &bits, sizeof(bits));
+	nft_cmp(r, NFT_CMP_NEQ, &zero, sizeof(zero));
+}
+
+void nft_counter(struct nft_rule *r)
+{
+	nft_expr(r, nft_expr_new("counter"));
+}
+
+void nft_verdict(struct nft_rule *r, int verdict, const char *chain)
+{
+	struct nftnl_expr *x = nft_expr_new("immediate");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_VERDICT, (uint32_t)verdict);
+	if (chain)
+		nftnl_expr_set_str(x, NFTNL_EXPR_IMM_CHAIN, chain);
+	nft_expr(r, x);
+}
+
+void nft_reject(struct nft_rule *r, uint32_t type, uint8_t code)
+{
+	struct nftnl_expr *x = nft_expr_new("reject");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_REJECT_TYPE, type);
+	nftnl_expr_set_u8(x, NFTNL_EXPR_REJECT_CODE, code);
+	nft_expr(r, x);
+}
+
+void nft_masquerade(struct nft_rule *r)
+{
+	nft_expr(r, nft_expr_new("masq"));
+}

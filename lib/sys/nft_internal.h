@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * How the files of the packet filter build one transaction of nf_tables messages: a
+ * batch is bytes in order, so what is referred to is added first. Building cannot fail;
+ * the kernel judges the whole at once when it is sent.
+ */
+#ifndef CL_SYS_NFT_INTERNAL_H
+#define CL_SYS_NFT_INTERNAL_H
+
+#include "sys/nft.h"
+#include "sys/nl.h"
+
+/* Before linux/netfilter.h, which would define its own. */
+#include <netinet/in.h>
+
+#include <libnftnl/expr.h>
+#include <libnftnl/rule.h>
+#include <linux/netfilter.h>
+#include <linux/netfilter/nf_tables.h>
+
+struct nft_label {
+	const char *kind, *name; /* borrowed for the life of the batch */
+};
+
+struct nft_batch {
+	struct cl_buf buf;
+	uint32_t family; /* NFPROTO_INET, NFPROTO_NETDEV */
+	const char *table;
+	uint32_t seq, sets;
+	struct nft_label *labels; /* what message seq - 1 is about, for errors */
+	size_t labels_cap;
+};
+
+void nft_batch_begin(struct nft_batch *b, uint32_t family, const char *table);
+void nft_batch_release(struct nft_batch *b);
+#define cleanup_batch __attribute__((cleanup(nft_batch_release)))
+
+/* Ends the batch and has the kernel take all of it or nothing. CL_EDENIED, CL_EUNAVAIL, CL_EOS. */
+int nft_batch_send(struct nft_batch *b, struct cl_err *e);
+/* As nft_batch_send, and the kernel forgets it again: is there everything that it needs? */
+int nft_batch_try(struct nft_batch *b, struct cl_err *e);
+
+/* A message of the caller's: starts one of NFT_MSG_*, to be filled in place, and ends it. */
+struct nlmsghdr *nft_batch_open(
+	struct nft_batch *b, uint16_t type, uint16_t flags, const char *kind, const char *name);
+void nft_batch_close(struct nft_batch *b, const struct nlmsghdr *h);
+
+void nft_add_table(struct nft_batch *b);
+void nft_del_table(struct nft_batch *b);
+/* The table as new, whether it is there or not: add, so that it can be deleted, and add. */
+void nft_replace_table(struct nft_batch *b);
+
+/* A base chain with `type`, else a regular one. dev: for the ingress hook. */
+struct nft_hook {
+	const char *type; /* "filter", "nat" */
+	uint32_t hook;
+	int32_t priority;
+	const char *dev;
+};
+void nft_add_chain(struct nft_batch *b, const char *name, const struct nft_hook *hook);
+
+struct nftnl_set;
+
+/* Sets. Key types are nft(8)'s, so that it can list them. */
+enum {
+	NFT_KEY_IPV4 = 7,
+	NFT_KEY_IPV6 = 8,
+	NFT_KEY_PROTO = 12,
+	NFT_KEY_SERVICE = 13,
+	NFT_KEY_ICMPV6 = 29,
+	NFT_KEY_IFNAME = 41,
+};
+struct nft_set {
+	const char *name; /* NULL: anonymous and constant */
+	uint32_t flags, key_type, key_len;
+	uint32_t size;
+	uint64_t timeout_ms;
+};
+/* Adds the set and returns its id in this batch. */
+uint32_t nft_add_set(struct nft_batch *b, const struct nft_set *s);
+/* Adds n keys of the set's length each. */
+void nft_add_keys(
+	struct nft_batch *b, const struct nft_set *s, uint32_t id, const void *keys, size_t n);
+/* The libnftnl form, to be filled with elements, and what adds those; it is freed. */
+struct nftnl_set *nft_set_new(const struct nft_batch *b, const struct nft_set *s, uint32_t id);
+void nft_add_elements(struct nft_batch *b, struct nftnl_set *take_set);
+
+/* One rule being built; nft_rule_end adds it. What is loaded is remembered as nft(8) does. */
+struct nft_rule {
+	struct nft_batch *b;
+	struct nftnl_rule *r;
+	const char *chain;
+	uint8_t nfproto; /* already compared, 0: not yet */
+};
+struct nft_rule nft_rule_begin(struct nft_batch *b, const char *chain);
+void nft_rule_end(struct nft_rule *r, const char *comment);
+
+void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg);
+void nft_payload(struct nft_rule *r, uint32_t base, uint32_t offset, uint32_t len, uint32_t reg);
+void nft_cmp(struct nft_rule *r, uint32_t op, const void *data, uint32_t len);
+/* Compares an interface name as a whole. key: NFT_META_IIFNAME or OIFNAME. */
+void nft_ifname(struct nft_rule *r, uint32_t key, uint32_t op, const char *name);
+void nft_nfproto(struct nft_rule *r, uint8_t family); /* 4 or 6; once a rule */
+void nft_l4proto(struct nft_rule *r, uint8_t proto);
+/* Source or destination inside (NFT_CMP_EQ) or outside (NFT_CMP_NEQ) a prefix of len > 0. */
+void nft_address(struct nft_rule *r, bool source, uint32_t op, const struct pol_prefix *p);
+/* Looks the key in register 1 up in a new anonymous set of n keys. */
+void nft_in(
+	struct nft_rule *r, bool invert, uint32_t type, uint32_t len, const void *keys, size_t n);
+void nft_ct_state(struct nft_rule *r, uint32_t bits);
+void nft_counter(struct nft_rule *r);
+/* NF_ACCEPT, NF_DROP, NFT_RETURN, NFT_GOTO (with chain). */
+void nft_verdict(struct nft_rule *r, int verdict, const char *chain);
+void nft_reject(struct nft_rule *r, uint32_t type, uint8_t code);
+void nft_masquerade(struct nft_rule *r);
+/* Takes x. */
+void nft_expr(struct nft_rule *r, struct nftnl_expr *take_expr);
+/* libnftnl's own failure is out of memory only. */
+struct nftnl_expr *nft_expr_new(const char *name);
+
+/* The sets, chains and rules of a filter, into a batch whose table is already there. */
+void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
+	const struct nft_blocked_list *kept);
+/* The ingress chain of a port, into a netdev batch whose table is already there. */
+void nft_build_port(struct nft_batch *b, const struct nft_port *p);
+/* The set blocked4 or blocked6, filled with what is kept of its family; its id. */
+uint32_t nft_add_blocked(struct nft_batch *b, uint8_t family, const struct nft_blocked_list *kept);
+
+#endif

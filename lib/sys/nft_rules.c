@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The ruleset that the top of lib/policy/egress_nft.c lays down, as messages. */
+#include "base/mem.h"
+#include "sys/nft_internal.h"
+
+#include <arpa/inet.h>
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <netinet/icmp6.h>
+#include <stdlib.h>
+
+/* What has a port in the first four bytes after its IP header. */
+static const uint8_t ported[] = {
+	IPPROTO_TCP, IPPROTO_UDP, IPPROTO_DCCP, IPPROTO_SCTP, IPPROTO_UDPLITE};
+
+#define MLD2_LISTENER_REPORT 143 /* RFC 3810 */
+
+#define CT_BIT(state)  NF_CT_STATE_BIT(state)
+#define CT_ESTABLISHED (CT_BIT(IP_CT_ESTABLISHED) | CT_BIT(IP_CT_RELATED))
+
+static void say(struct nft_rule *r, int verdict, const char *chain, const char *comment)
+{
+	nft_counter(r);
+	nft_verdict(r, verdict, chain);
+	nft_rule_end(r, comment);
+}
+
+static void go(struct nft_batch *b, const char *from, const char *to)
+{
+	struct nft_rule r = nft_rule_begin(b, from);
+
+	nft_verdict(&r, NFT_GOTO, to);
+	nft_rule_end(&r, NULL);
+}
+
+/* Packets that do not come from the bridge (or go to it) are none of our business. */
+static void foreign(struct nft_batch *b, const char *chain, uint32_t key, const char *bridge)
+{
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	nft_ifname(&r, key, NFT_CMP_NEQ, bridge);
+	nft_verdict(&r, NFT_RETURN, NULL);
+	nft_rule_end(&r, EG_SAY_FOREIGN);
+}
+
+static void icmpv6(struct nft_rule *r, const uint8_t *types, size_t n)
+{
+	nft_nfproto(r, 6);
+	nft_l4proto(r, IPPROTO_ICMPV6);
+	nft_payload(r, NFT_PAYLOAD_TRANSPORT_HEADER, 0, 1, NFT_REG_1);
+	nft_in(r, false, NFT_KEY_ICMPV6, 1, types, n);
+}
+
+/* RFC 4861 7.1: a hop limit of 255 proves that the packet was not routed here. */
+static void neighbours(struct nft_batch *b, const char *chain, uint8_t first)
+{
+	const uint8_t types[] = {first, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT}, far = 255;
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	icmpv6(&r, types, CL_ARRAY_LEN(types));
+	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, 7, 1, NFT_REG_1);
+	nft_cmp(&r, NFT_CMP_EQ, &far, 1);
+	say(&r, NF_ACCEPT, NULL, EG_SAY_NEIGHBOUR);
+}
+
+static void listeners(struct nft_batch *b, const char *chain)
+{
+	static const uint8_t types[] = {
+		MLD_LISTENER_REPORT, MLD_LISTENER_REDUCTION, MLD2_LISTENER_REPORT};
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	icmpv6(&r, types, CL_ARRAY_LEN(types));
+	say(&r, NF_DROP, NULL, EG_SAY_LISTENER);
+}
+
+static void filter_chain(struct nft_batch *b, const char *name, uint32_t hook)
+{
+	nft_add_chain(b, name, &(struct nft_hook){.type = "filter", .hook = hook});
+}
+
+static void hooks(struct nft_batch *b, const char *bridge)
+{
+	struct nft_rule r;
+
+	r = nft_rule_begin(b, "forward");
+	nft_ifname(&r, NFT_META_OIFNAME, NFT_CMP_EQ, bridge);
+	nft_verdict(&r, NFT_GOTO, "inbound");
+	nft_rule_end(&r, NULL);
+	foreign(b, "forward", NFT_META_IIFNAME, bridge);
+	go(b, "forward", "outbound");
+
+	foreign(b, "input", NFT_META_IIFNAME, bridge);
+	neighbours(b, "input", ND_ROUTER_SOLICIT);
+	listeners(b, "input");
+	go(b, "input", "outbound");
+
+	foreign(b, "output", NFT_META_OIFNAME, bridge);
+	neighbours(b, "output", ND_ROUTER_ADVERT);
+	go(b, "output", "inbound");
+}
+
+/* Only the sandbox's own address may be the source (E11). */
+static void sources(struct nft_batch *b, const struct nft_filter *f)
+{
+	struct pol_prefix link = {.addr = {.family = 6, .b = {0xfe, 0x80}}, .len = 10}, own;
+	struct nft_rule r;
+
+	if (!f->source4.family && !f->source6.family)
+		return;
+	r = nft_rule_begin(b, "outbound");
+	own = pol_host(&f->source4);
+	if (f->source4.family)
+		nft_address(&r, true, NFT_CMP_NEQ, &own);
+	else
+		nft_nfproto(&r, 4);
+	say(&r, NF_DROP, NULL, EG_SAY_SOURCE);
+
+	r = nft_rule_begin(b, "outbound");
+	nft_address(&r, true, NFT_CMP_NEQ, &link);
+	own = pol_host(&f->source6);
+	if (f->source6.family)
+		nft_address(&r, true, NFT_CMP_NEQ, &own);
+	say(&r, NF_DROP, NULL, EG_SAY_SOURCE);
+}
+
+static void states(struct nft_batch *b, const char *chain)
+{
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	nft_ct_state(&r, CT_ESTABLISHED);
+	say(&r, NF_ACCEPT, NULL, NULL);
+	r = nft_rule_begin(b, chain);
+	nft_ct_state(&r, NF_CT_STATE_INVALID_BIT);
+	say(&r, NF_DROP, NULL, NULL);
+}
+
+static void match_ports(struct nft_rule *r, const struct eg_rule *rule)
+{
+	cleanup_free uint16_t *ports = NULL;
+
+	if (rule->proto != EG_PROTO_ANY)
+		nft_l4proto(r, rule->proto == EG_PROTO_TCP ? IPPROTO_TCP : IPPROTO_UDP);
+	if (!rule->nports)
+		return;
+	ports = cl_calloc(rule->nports, sizeof(*ports));
+	for (size_t i = 0; i < rule->nports; i++)
+		ports[i] = htons(rule->ports[i]);
+	nft_payload(r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, NFT_REG_1);
+	if (rule->nports == 1)
+		nft_cmp(r, NFT_CMP_EQ, ports, sizeof(*ports));
+	else
+		nft_in(r, false, NFT_KEY_SERVICE, 2, ports, rule->nports);
+}
+
+static void policy_rule(struct nft_batch *b, const struct eg_rule *rule)
+{
+	struct nft_rule r = nft_rule_begin(b, "outbound");
+	bool allow = rule->verdict == EG_ALLOW;
+	char comment[121];
+
+	if (rule->prefix.len)
+		nft_address(&r, false, NFT_CMP_EQ, &rule->prefix);
+	else
+		nft_nfproto(&r, rule->prefix.addr.family);
+	match_ports(&r, rule);
+	eg_comment(rule->reason, comment);
+	say(&r, allow ? NF_ACCEPT : NFT_GOTO, allow ? NULL : "denied", comment);
+}
+
+static void refuse(struct nft_batch *b, const char *chain, bool silent, const char *comment)
+{
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	if (silent) {
+		say(&r, NF_DROP, NULL, comment);
+		return;
+	}
+	nft_l4proto(&r, IPPROTO_TCP);
+	nft_counter(&r);
+	nft_reject(&r, NFT_REJECT_TCP_RST, 0);
+	nft_rule_end(&r, comment);
+	r = nft_rule_begin(b, chain);
+	nft_counter(&r);
+	nft_reject(&r, NFT_REJECT_ICMPX_UNREACH, NFT_REJECT_ICMPX_ADMIN_PROHIBITED);
+	nft_rule_end(&r, comment);
+}
+
+/* The register after one that holds an address, counted in 32-bit ones. */
+static uint32_t after(uint32_t reg32, uint32_t len)
+{
+	return reg32 + len / 4;
+}
+
+static void record(struct nft_batch *b, uint8_t family, bool has_port, uint32_t set_id)
+{
+	struct nft_rule r = nft_rule_begin(b, "denied");
+	uint32_t len = family == 4 ? 4 : 16, reg = after(NFT_REG32_00, len);
+	struct nftnl_expr *x;
+	uint16_t none = 0;
+
+	nft_meta(&r, NFT_META_L4PROTO, NFT_REG_1);
+	nft_in(&r, !has_port, NFT_KEY_PROTO, 1, ported, sizeof(ported));
+	nft_nfproto(&r, family);
+	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 12 : 8, len, NFT_REG_1);
+	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len,
+		family == 4 ? reg : NFT_REG_2);
+	reg = after(reg, len);
+	nft_meta(&r, NFT_META_L4PROTO, reg);
+	if (has_port) {
+		nft_payload(&r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, after(reg, 4));
+	} else {
+		x = nft_expr_new("immediate");
+		nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, after(reg, 4));
+		nftnl_expr_set(x, NFTNL_EXPR_IMM_DATA, &none, sizeof(none));
+		nft_expr(&r, x);
+	}
+	x = nft_expr_new("dynset");
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SREG_KEY, NFT_REG_1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
+	nftnl_expr_set_str(x, NFTNL_EXPR_DYNSET_SET_NAME, family == 4 ? "blocked4" : "blocked6");
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SET_ID, set_id);
+	nftnl_expr_add_expr(x, NFTNL_EXPR_DYNSET_EXPR, nft_expr_new("counter"));
+	nft_expr(&r, x);
+	nft_rule_end(&r, NULL);
+}
+
+static void inbound(struct nft_batch *b, const char *bridge, bool silent)
+{
+	static const uint8_t link_talk[] = {MLD_LISTENER_REPORT, MLD_LISTENER_REDUCTION,
+		ND_ROUTER_SOLICIT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, MLD2_LISTENER_REPORT};
+	struct nft_rule r;
+
+	states(b, "inbound");
+	r = nft_rule_begin(b, "inbound");
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
+	icmpv6(&r, link_talk, CL_ARRAY_LEN(link_talk));
+	say(&r, NF_DROP, NULL, EG_SAY_LINK);
+	r = nft_rule_begin(b, "inbound");
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
+	say(&r, NFT_GOTO, "denied", EG_SAY_PEER);
+	refuse(b, "inbound", silent, EG_SAY_INTO);
+}
+
+static void outbound(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p)
+{
+	struct nft_rule r;
+
+	sources(b, f);
+	states(b, "outbound");
+	for (size_t i = 0; p && i < p->nrules; i++)
+		if (!p->rules[i].local)
+			policy_rule(b, &p->rules[i]);
+	r = nft_rule_begin(b, "outbound");
+	if (p)
+		say(&r, NFT_GOTO, "denied", EG_SAY_DEFAULT);
+	else
+		say(&r, NF_ACCEPT, NULL, "no filter");
+}
+
+static void masquerade(struct nft_batch *b, const struct pol_addr *source, const char *bridge)
+{
+	struct pol_prefix own = pol_host(source);
+	struct nft_rule r;
+
+	if (!source->family)
+		return;
+	r = nft_rule_begin(b, "postrouting");
+	nft_address(&r, true, NFT_CMP_EQ, &own);
+	nft_ifname(&r, NFT_META_OIFNAME, NFT_CMP_NEQ, bridge);
+	nft_counter(&r);
+	nft_masquerade(&r);
+	nft_rule_end(&r, NULL);
+}
+
+void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
+	const struct nft_blocked_list *kept)
+{
+	uint32_t id4 = nft_add_blocked(b, 4, kept), id6 = nft_add_blocked(b, 6, kept);
+	bool silent = p && p->silent;
+
+	filter_chain(b, "forward", NF_INET_FORWARD);
+	filter_chain(b, "input", NF_INET_LOCAL_IN);
+	filter_chain(b, "output", NF_INET_LOCAL_OUT);
+	nft_add_chain(b, "outbound", NULL);
+	nft_add_chain(b, "inbound", NULL);
+	nft_add_chain(b, "denied", NULL);
+	if (f->masquerade)
+		nft_add_chain(b, "postrouting",
+			&(struct nft_hook){
+				.type = "nat", .hook = NF_INET_POST_ROUTING, .priority = 100});
+	hooks(b, f->bridge);
+	outbound(b, f, p);
+	inbound(b, f->bridge, silent);
+	record(b, 4, true, id4);
+	record(b, 6, true, id6);
+	record(b, 4, false, id4);
+	record(b, 6, false, id6);
+	refuse(b, "denied", silent, NULL);
+	if (f->masquerade) {
+		masquerade(b, &f->source4, f->bridge);
+		masquerade(b, &f->source6, f->bridge);
+	}
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+# The ruleset over netlink is the one that the printed script loads.
+load lib/common
+load lib/net
+
+setup_file() {
+	need root nft ip jq
+	net_up
+}
+teardown_file() { net_down; }
+teardown() { host nft flush ruleset; }
+
+# both_ways NAME=VALUE... : loads the script, then the batch; the listings must be equal
+both_ways() {
+	host "$NETTOOL" render table=t1 bridge=br0 "$@" | host nft -f -
+	listing inet t1 > "$BATS_TEST_TMPDIR/text"
+	host nft delete table inet t1
+	host "$NETTOOL" apply table=t1 bridge=br0 "$@"
+	listing inet t1 > "$BATS_TEST_TMPDIR/batch"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/batch")" -gt 100 ]
+	diff "$BATS_TEST_TMPDIR/text" "$BATS_TEST_TMPDIR/batch"
+}
+
+@test "script and batch give the same table" {
+	both_ways policy="$WEB"
+	both_ways policy='{}'
+	both_ways policy='{"silent":true}'
+	both_ways policy='{"allow_public_internet":true,"allow_ports":[443,80,22]}'
+	both_ways policy='{"allow_public_internet":true,"all_ports":true,"silent":true,
+		"allow_cidrs":["10.8.0.0/15","fc00::/13","2000::/3","192.0.2.128/25"],
+		"deny_cidrs":["0.0.0.0/0","2001:db8::/33"],"brokers":["10.0.0.1:3128","[fd00::1]:80"]}'
+}
+
+@test "script and batch give the same table for one sandbox's own addresses" {
+	both_ways policy="$WEB" source4=10.211.0.5 source6=fd00::5 masquerade=1
+	both_ways policy="$WEB" source4=10.211.0.5
+	both_ways policy="$WEB" source6=fd00::5 masquerade=1
+}
+
+@test "applying replaces what is there, and removing is idempotent" {
+	host "$NETTOOL" apply table=t1 bridge=br0 policy="$WEB"
+	listing inet t1 > "$BATS_TEST_TMPDIR/once"
+	host "$NETTOOL" apply table=t1 bridge=br1 policy='{}'
+	host "$NETTOOL" apply table=t1 bridge=br0 policy="$WEB"
+	same "$(listing inet t1)" "$(cat "$BATS_TEST_TMPDIR/once")"
+	same "$(host "$NETTOOL" tables prefix=t)" t1
+	same "$(host "$NETTOOL" tables prefix=x)" ""
+	exits 0 host "$NETTOOL" remove table=t1
+	exits 0 host "$NETTOOL" remove table=t1
+	same "$(host nft list tables)" ""
+}
+
+@test "the probe tries everything and leaves nothing" {
+	exits 0 host "$NETTOOL" probe
+	same "$output" usable
+	same "$(host nft list tables)" ""
+}
+
+@test "without CAP_NET_ADMIN it says so" {
+	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$NETTOOL" probe
+	same "$output" no-permission
+	has "$stderr" "fix: run as root (CAP_NET_ADMIN"
+	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$NETTOOL" apply table=t1 bridge=br0 policy='{}'
+}
+
+@test "names that would not be names are refused" {
+	exits 65 host "$NETTOOL" apply table='t1;x' bridge=br0 policy='{}'
+	exits 65 host "$NETTOOL" apply table=t1 bridge='br0"' policy='{}'
+	exits 65 host "$NETTOOL" apply table=t1 bridge=abcdefghijklmnop policy='{}'
+}

@@ -1,0 +1,73 @@
+# A host and the world around it in network namespaces of their own, for tests of the
+# packet filter and of prepared networks. The machine's own network is never touched.
+# shellcheck shell=bash
+NETTOOL=$BUILD_DIR/t/lib/nettool
+WEB='{"allow_public_internet":true,"allow_ports":[443],"resolvers":["9.9.9.9:53"]}'
+export NETTOOL WEB
+
+# net_up : namespaces $HOST (forwarding off, one uplink) and $WORLD (93.184.216.34 and others).
+net_up() {
+	HOST=clh-$$ WORLD=clw-$$ RUNDIR=$BATS_FILE_TMPDIR/run
+	export HOST WORLD RUNDIR
+	ip netns add "$HOST"
+	ip netns add "$WORLD"
+	ip link add up0 netns "$HOST" type veth peer name w0 netns "$WORLD"
+	ip -n "$HOST" addr add 198.51.100.2/24 dev up0
+	ip -n "$WORLD" addr add 198.51.100.1/24 dev w0
+	ip -n "$HOST" addr add 2001:db8:1::2/64 dev up0 nodad
+	ip -n "$WORLD" addr add 2001:db8:1::1/64 dev w0 nodad
+	local a
+	for a in 93.184.216.34/32 93.184.216.35/32 9.9.9.9/32 10.99.0.1/32 169.254.169.254/32; do
+		ip -n "$WORLD" addr add $a dev lo
+	done
+	for a in 2606:4700::1111/128 2606:4700::2222/128 fd00:99::1/128 64:ff9b::808:808/128 2002:808:808::1/128; do
+		ip -n "$WORLD" addr add $a dev lo nodad
+	done
+	ip -n "$HOST" link set lo up
+	ip -n "$WORLD" link set lo up
+	ip -n "$HOST" link set up0 up
+	ip -n "$WORLD" link set w0 up
+	ip -n "$HOST" route add default via 198.51.100.1
+	ip -n "$HOST" -6 route add default via 2001:db8:1::1
+	host sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+}
+
+net_down() {
+	local h
+	for h in $(host "$NETTOOL" list rundir="$RUNDIR"); do
+		host "$NETTOOL" teardown rundir="$RUNDIR" handle="$h"
+	done
+	ip netns pids "$WORLD" | xargs -r kill
+	ip netns del "$HOST"
+	ip netns del "$WORLD"
+}
+
+host() { nsenter --net="/run/netns/$HOST" -- "$@"; }
+world() { nsenter --net="/run/netns/$WORLD" -- "$@"; }
+# inside HANDLE CMD... : in a sandbox's namespace
+inside() { local h=$1; shift; nsenter --net="$RUNDIR/netns/$h" -- "$@"; }
+
+# prepare HANDLE NETWORK [NAME=VALUE...] : the table follows from the network
+prepare() {
+	local h=$1 n=$2
+	shift 2
+	host "$NETTOOL" prepare rundir="$RUNDIR" handle="$h" network="$n" table="${n//-/_}" "$@"
+}
+unprepare() { host "$NETTOOL" teardown rundir="$RUNDIR" handle="$1"; }
+
+# listing TABLE... : a table as JSON, without what two loads differ in
+listing() {
+	host nft -j list table "$@" |
+		jq -S '.nftables[1:] | walk(if type == "object" then del(.handle) else . end)'
+}
+# host_state : everything that a run may change on the host
+host_state() {
+	host ip -j link | jq -c 'map({ifname, master, operstate, altnames})'
+	host ip -j addr | jq -c 'map([.ifname, [.addr_info[] | [.local, .prefixlen]]])'
+	host ip -j route
+	host ip -j -6 route
+	host ip -j neigh show nud permanent
+	host nft list ruleset
+	host sysctl net.ipv4.conf.up0.forwarding net.ipv4.ip_forward net.ipv6.conf.all.forwarding
+	host sysctl net.ipv6.conf.up0.force_forwarding 2>/dev/null || true
+}

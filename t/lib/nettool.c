@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The packet filter and prepared networks from the command line, for tests: acts on the
+ * network namespace that it is started in. usage: nettool VERB [NAME=VALUE...]
+ */
+#include "base/buf.h"
+#include "base/doc.h"
+#include "base/mem.h"
+#include "sys/net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char **args;
+
+/* The value of NAME=VALUE, or NULL. */
+static const char *arg(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **a = args; *a; a++)
+		if (!strncmp(*a, name, len) && (*a)[len] == '=')
+			return *a + len + 1;
+	return NULL;
+}
+
+static struct pol_addr address(const char *name)
+{
+	struct pol_addr a = {0};
+	struct cl_err e;
+
+	if (arg(name) && pol_addr_parse(arg(name), name, &a, &e)) {
+		fprintf(stderr, "%s\n", e.msg);
+		exit(64);
+	}
+	return a;
+}
+
+/* policy=JSON, in the form of eg_auth_read; without it, NULL. */
+static const struct eg_policy *policy(struct cl_err *e)
+{
+	static struct eg_policy p;
+	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const char *text = arg("policy");
+
+	if (!text)
+		return NULL;
+	if (cl_doc_parse(&d, CL_DOC_JSON, "policy", text, strlen(text), NULL, e) ||
+		eg_auth_read(&d, d.root, &a, e) || eg_compile(&a, &p, e)) {
+		fprintf(stderr, "%s\n", e->msg);
+		exit(65);
+	}
+	return &p;
+}
+
+static int do_probe(struct cl_err *e)
+{
+	static const char *const names[] = {"usable", "no-kernel", "no-permission", "broken"};
+	enum nft_state s = nft_probe(e);
+
+	puts(names[s]);
+	return s == NFT_USABLE ? 0 : -1;
+}
+
+static int do_apply(struct cl_err *e)
+{
+	const struct nft_filter f = {.table = arg("table"),
+		.bridge = arg("bridge"),
+		.source4 = address("source4"),
+		.source6 = address("source6"),
+		.masquerade = arg("masquerade") != NULL};
+
+	return nft_apply(&f, policy(e), e);
+}
+
+static int do_render(struct cl_err *e)
+{
+	const struct eg_nft f = {.table = arg("table"),
+		.bridge = arg("bridge"),
+		.source4 = address("source4"),
+		.source6 = address("source6"),
+		.masquerade = arg("masquerade") != NULL};
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	if (eg_render_nft_form(policy(e), &f, &out, e))
+		return -1;
+	fputs(out.p, stdout);
+	return 0;
+}
+
+static int do_remove(struct cl_err *e)
+{
+	return nft_remove(arg("table"), e);
+}
+
+static int do_port(struct cl_err *e)
+{
+	struct nft_port p = {.table = arg("table"),
+		.device = arg("device"),
+		.source4 = address("source4"),
+		.source6 = address("source6")};
+
+	if (sscanf(arg("mac"), "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &p.mac[0], &p.mac[1], &p.mac[2],
+		    &p.mac[3], &p.mac[4], &p.mac[5]) != 6)
+		exit(64);
+	return nft_apply_port(&p, e);
+}
+
+/* SOURCE DEST PROTO PORT PACKETS */
+static int do_blocked(struct cl_err *e)
+{
+	cleanup_blocked struct nft_blocked_list l = NFT_BLOCKED_INIT;
+	struct pol_addr source = address("source");
+
+	if (nft_blocked_read(arg("table"), &source, &l, e))
+		return -1;
+	for (size_t i = 0; i < l.n; i++) {
+		char from[POL_ADDR_TEXT], to[POL_ADDR_TEXT];
+
+		pol_addr_text(&l.v[i].source, from);
+		pol_addr_text(&l.v[i].dest, to);
+		printf("%s %s %u %u %llu\n", from, to, l.v[i].proto, l.v[i].port,
+			(unsigned long long)l.v[i].packets);
+	}
+	return 0;
+}
+
+static int do_foreign(struct cl_err *e)
+{
+	cleanup_strv struct cl_strv all = CL_STRV_INIT, some = CL_STRV_INIT;
+
+	if (nft_foreign_drops(&all, &some, e))
+		return -1;
+	for (size_t i = 0; i < all.n; i++)
+		printf("all: %s\n", all.v[i]);
+	for (size_t i = 0; i < some.n; i++)
+		printf("some: %s\n", some.v[i]);
+	return 0;
+}
+
+static int do_tables(struct cl_err *e)
+{
+	cleanup_strv struct cl_strv l = CL_STRV_INIT;
+
+	if (nft_tables(arg("prefix"), &l, e))
+		return -1;
+	for (size_t i = 0; i < l.n; i++)
+		puts(l.v[i]);
+	return 0;
+}
+
+/* NETNS BRIDGE HOST_IF ADDRESS GATEWAY [ADDRESS6 GATEWAY6] */
+static void print_have(const struct net_have *h)
+{
+	const struct pol_addr *const a[] = {&h->address, &h->gateway, &h->address6, &h->gateway6};
+
+	printf("%s %s %s", h->netns, h->bridge, h->host_if);
+	for (size_t i = 0; i < CL_ARRAY_LEN(a); i++) {
+		char text[POL_ADDR_TEXT];
+
+		if (!a[i]->family)
+			continue;
+		pol_addr_text(a[i], text);
+		printf(" %s", text);
+	}
+	putchar('\n');
+}
+
+static int do_prepare(struct cl_err *e)
+{
+	const struct net_want w = {.handle = arg("handle"),
+		.network = arg("network"),
+		.table = arg("table"),
+		.pool = arg("pool") ? arg("pool") : "10.211.0.0/16",
+		.policy = policy(e),
+		.ipv6 = arg("ipv6") != NULL,
+		.rundir = arg("rundir")};
+	struct net_have h;
+
+	if (net_prepare(&w, &h, e))
+		return -1;
+	print_have(&h);
+	return 0;
+}
+
+static int do_empty(struct cl_err *e)
+{
+	struct net_have h;
+
+	if (net_prepare_empty(arg("rundir"), arg("handle"), &h, e))
+		return -1;
+	print_have(&h);
+	return 0;
+}
+
+static int do_teardown(struct cl_err *e)
+{
+	return net_teardown(arg("rundir"), arg("handle"), arg("table"), arg("network"), e);
+}
+
+static int do_list(struct cl_err *e)
+{
+	cleanup_strv struct cl_strv l = CL_STRV_INIT;
+
+	if (net_list(arg("rundir"), &l, e))
+		return -1;
+	for (size_t i = 0; i < l.n; i++)
+		puts(l.v[i]);
+	return 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(struct cl_err *e);
+} verbs[] = {
+	{"probe", do_probe},
+	{"apply", do_apply},
+	{"render", do_render},
+	{"remove", do_remove},
+	{"port", do_port},
+	{"blocked", do_blocked},
+	{"foreign", do_foreign},
+	{"tables", do_tables},
+	{"prepare", do_prepare},
+	{"empty", do_empty},
+	{"teardown", do_teardown},
+	{"list", do_list},
+};
+
+int main(int argc, char **argv)
+{
+	struct cl_err e;
+
+	cl_err_init(&e);
+	if (argc < 2)
+		return 64;
+	args = argv + 2;
+	for (size_t i = 0; i < CL_ARRAY_LEN(verbs); i++) {
+		if (strcmp(verbs[i].name, argv[1]) != 0)
+			continue;
+		if (!verbs[i].run(&e))
+			return 0;
+		fprintf(stderr, "nettool: %s\n", e.msg);
+		if (*e.fix)
+			fprintf(stderr, "  fix: %s\n", e.fix);
+		return cl_err_exit(&e);
+	}
+	return 64;
+}
