@@ -42,7 +42,7 @@ void ip_policy_release(struct ip_policy *p);
 
 /*
  * Reads the mapping `sandbox.image_policy` (obj NULL: no policy) into *out, which is
- * IP_POLICY_INIT. Closed: an unknown key here would be a rule that is silently not in
+ * IP_POLICY_INIT. When only the tree is left, d is an empty document and places are unknown. Closed: an unknown key here would be a rule that is silently not in
  * force. Keys: allowed_registries, allowed_repos, require_digest, require_signature,
  * cosign_public_keys, cosign_identities[{issuer, subject_regexp}], default_registry,
  * govern_operator_images. CL_ECONFIG with rule policy-configuration and the place; *out

@@ -180,9 +180,77 @@ int sys_spec_mounts(const char *dir, const struct sb_spec *s, const char *file, 
 			return mount_out(dir, s, i, file, e);
 		(void)cl_fail_sys(e, errno == ENOTDIR ? CL_EDATA : CL_EUNAVAIL, errno,
 			"mounts[%zu].source '%s' cannot be opened", i, source);
+		if (e->code == CL_EDATA)
+			(void)cl_slug(e, SB_INVALID);
 		(void)cl_rule(e, "mounts");
 		(void)cl_fix(e, "name a path in the workspace that can be reached");
 		return cl_at(e, file, s->mounts[i].line, s->mounts[i].column);
+	}
+	return 0;
+}
+
+/* Opens, or makes, the directory `name` in parent; -1 with errno. */
+static int enter(int root, int parent, const char *path, const char *name, const struct stat *owner)
+{
+	int fd = open_beneath(root, path, O_PATH);
+
+	if (fd >= 0 || errno != ENOENT)
+		return fd;
+	/* A dangling link stays what it is: mkdirat does not follow it, and the open fails again. */
+	if (mkdirat(parent, name, 0755) && errno != EEXIST)
+		return -1;
+	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd >= 0 && fchown(fd, owner->st_uid, owner->st_gid)) {
+		int err = errno;
+
+		(void)close(fd);
+		errno = err;
+		return -1;
+	}
+	return fd;
+}
+
+static int make_source(int root, const char *source, const struct stat *owner)
+{
+	cleanup_fd int parent = open_beneath(root, ".", O_PATH | O_DIRECTORY);
+	cleanup_free char *path = cl_strdup(source);
+	char *name = path;
+
+	for (;;) {
+		char *slash = strchr(name, '/');
+		int next;
+
+		if (slash)
+			*slash = '\0';
+		next = parent < 0 ? -1 : enter(root, parent, path, name, owner);
+		if (next < 0)
+			return -1;
+		(void)close(parent);
+		parent = next;
+		if (!slash)
+			return 0;
+		*slash = '/';
+		name = slash + 1;
+	}
+}
+
+int sys_spec_make_sources(const char *dir, const struct sb_spec *s, struct cl_err *e)
+{
+	cleanup_fd int fd = -1;
+	struct stat owner;
+
+	if (!s->nmounts)
+		return 0;
+	if (open_dir(dir, &fd, e))
+		return -1;
+	if (fstat(fd, &owner))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look at project '%s'", dir);
+	for (size_t i = 0; i < s->nmounts; i++) {
+		if (!make_source(fd, s->mounts[i].source, &owner))
+			continue;
+		(void)cl_fail_sys(e, CL_EUNAVAIL, errno,
+			"cannot make mounts[%zu].source '%s' in '%s'", i, s->mounts[i].source, dir);
+		return cl_fix(e, "make that directory in the project, or mount another one");
 	}
 	return 0;
 }

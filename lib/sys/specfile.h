@@ -29,6 +29,12 @@ int sys_spec_load(
 int sys_spec_mounts(const char *dir, const struct sb_spec *s, const char *file, struct cl_err *e);
 
 /*
+ * Makes the sources that do not exist as directories (0755) of the workspace's owner, beneath
+ * it whatever links do meanwhile. CL_EUNAVAIL when one cannot be made; those made before stay.
+ */
+int sys_spec_make_sources(const char *dir, const struct sb_spec *s, struct cl_err *e);
+
+/*
  * Adds a note for each setup command with a word that is a path in the project: setup runs
  * without the workspace (DECISIONS E8). What cannot be looked at is passed over.
  */

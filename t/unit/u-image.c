@@ -215,9 +215,14 @@ void test_policy__absent_and_fingerprint(void)
 					   b = IP_POLICY_INIT;
 	char fa[17], fb[17];
 	struct cl_err e;
+	json_t *bare;
 
 	CHECK_INT(ip_policy_read(&empty, NULL, &none, &e), 0);
 	CHECK(!ip_policy_active(&none));
+	bare = json_pack("{s:[s]}", "allowed_repos", "x");
+	CHECK_INT(ip_policy_read(&empty, bare, &none, &e), -1);
+	CHECK_INT(e.line, 0);
+	json_decref(bare);
 	CHECK_INT(read_policy("{\"allowed_registries\":[\"GHCR.io\"]}", &d1, &a, &e), 0);
 	CHECK_INT(read_policy("{\"allowed_registries\":[\"ghcr.io\"], \"require_digest\":false}",
 			  &d2, &b, &e),
