@@ -55,15 +55,14 @@ static int take_ports(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 
 	cl_list(c, "ports", &texts);
 	for (size_t i = 0; i < texts.n; i++) {
+		const char *t = texts.v[i];
 		uint64_t port = 0;
+		int rc = t[0] == '0' && t[1]
+				 ? cl_fail(e, CL_EDATA, "--ports '%.80s' has a leading zero", t)
+				 : cl_parse_u64(t, 1, 65535, "--ports", &port, e);
 
-		if (texts.v[i][0] == '0' && texts.v[i][1]) {
-			(void)cl_fail(
-				e, CL_EDATA, "--ports: '%.80s' has a leading zero", texts.v[i]);
+		if (rc)
 			return cl_fix(e, "write ports from 1 to 65535, such as 443");
-		}
-		if (cl_parse_u64(texts.v[i], 1, 65535, "--ports", &port, e))
-			return -1;
 		eg_auth_add_port(out, (uint16_t)port);
 	}
 	return 0;

@@ -158,6 +158,15 @@ static int bad_port(const char *s, const char *what, struct cl_err *e)
 	return cl_fix(e, "write a port from 1 to 65535 without leading zeros");
 }
 
+static int no_port(const char *s, const struct pol_addr *a, const char *what, struct cl_err *e)
+{
+	char text[SHOWN + 4], addr[POL_ADDR_TEXT];
+
+	pol_addr_text(a, addr);
+	(void)cl_fail(e, CL_EDATA, "%s: '%s' names no port", what, shown(s, text));
+	return cl_fix(e, a->family == 4 ? "write %s:PORT" : "write [%s]:PORT", addr);
+}
+
 /* Splits "[ADDR6]...": the address to addr, what follows the bracket to *rest. */
 static bool bracketed(const char *s, char addr[POL_ADDR_TEXT], const char **rest)
 {
@@ -174,7 +183,7 @@ int pol_endpoint_parse(const char *s, uint16_t default_port, const char *what,
 	struct pol_endpoint *out, struct cl_err *e)
 {
 	const char *rest, *colon = strrchr(s, ':');
-	char addr[POL_ADDR_TEXT], text[SHOWN + 4];
+	char addr[POL_ADDR_TEXT];
 	unsigned port = default_port;
 
 	*out = (struct pol_endpoint){0};
@@ -197,11 +206,8 @@ int pol_endpoint_parse(const char *s, uint16_t default_port, const char *what,
 		return bad_addr(s, what, e);
 	if (*rest && !small_number(rest + 1, 65535, &port))
 		return bad_port(s, what, e);
-	if (!*rest && !default_port) {
-		(void)cl_fail(e, CL_EDATA, "%s: '%s' names no port", what, shown(s, text));
-		return cl_fix(e, "write it as %s",
-			out->addr.family == 4 ? "192.0.2.10:443" : "[2001:db8::10]:443");
-	}
+	if (!*rest && !port)
+		return no_port(s, &out->addr, what, e);
 	out->port = (uint16_t)port;
 	return 0;
 }

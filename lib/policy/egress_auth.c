@@ -200,10 +200,10 @@ int eg_auth_read(struct cl_doc *d, json_t *obj, struct eg_auth *out, struct cl_e
 		"block_special_use", "silent"};
 
 	if (!json_is_object(obj)) {
-		(void)cl_fail(e, CL_EDATA,
-			"an egress policy is an object, such as "
-			"{\"allow_public_internet\":true,\"allow_ports\":[443]}");
-		return cl_at(e, d->name, 1, 1);
+		(void)cl_fail(e, CL_EDATA, "an egress policy is an object");
+		(void)cl_at(e, d->name, 1, 1);
+		return cl_fix(e, "write it as {\"allow_public_internet\": true, "
+				 "\"allow_ports\": [443]}");
 	}
 	if (cl_doc_closed(d, obj, "the egress policy", known, CL_ARRAY_LEN(known), e) ||
 		cl_doc_bool(d, obj, "allow_public_internet", &out->internet, e) ||

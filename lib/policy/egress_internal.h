@@ -29,11 +29,11 @@ bool eg_plan_unnamed(const struct eg_plan *plan, const struct eg_block *service)
 void eg_warn(const struct eg_auth *a, const struct eg_plan *plan, struct eg_policy *out);
 
 /*
- * The text with control characters and whatever nft(8) would read as syntax
- * (`" \ ; { } #`) turned into blanks, runs of blanks made one, none at the ends. Text
- * that is not UTF-8 loses its bytes above 0x7f to '?'.
+ * The text with control characters and the bytes of `syntax` turned into blanks, runs of
+ * blanks made one, none at the ends. Text that is not UTF-8 loses its bytes above 0x7f
+ * to '?'.
  */
-void eg_clean(const char *text, struct cl_buf *out);
+void eg_clean(const char *text, const char *syntax, struct cl_buf *out);
 
 /*
  * `text` in lines of at most `width` bytes, broken at blanks (a longer word stands

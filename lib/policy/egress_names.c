@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-void eg_clean(const char *text, struct cl_buf *out)
+void eg_clean(const char *text, const char *syntax, struct cl_buf *out)
 {
 	bool utf8 = cl_utf8_valid(text, strlen(text));
 	size_t start = out->len;
@@ -15,7 +15,7 @@ void eg_clean(const char *text, struct cl_buf *out)
 	for (; *text; text++) {
 		unsigned char c = (unsigned char)*text;
 
-		if (c < 0x20 || c == 0x7f || strchr("\"\\;{}#", c))
+		if (c < 0x20 || c == 0x7f || strchr(syntax, c))
 			c = ' ';
 		else if (c >= 0x80 && !utf8)
 			c = '?';
@@ -32,7 +32,7 @@ void eg_comment(const char *reason, char out[121])
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 	size_t n;
 
-	eg_clean(reason, &b);
+	eg_clean(reason, "\"\\;{}#", &b);
 	n = b.len > 120 ? cl_utf8_cut(b.p, b.len, 117) : b.len;
 	memcpy(out, b.p, n);
 	memcpy(out + n, n < b.len ? "..." : "", n < b.len ? 4 : 1);

@@ -310,7 +310,7 @@ static void head(const struct eg_policy *p, const struct eg_nft *f, struct cl_bu
 		f->bridge ? f->bridge : "");
 	for (size_t i = 0; i < p->warnings.n; i++) {
 		cl_buf_reset(&text);
-		eg_clean(p->warnings.v[i], &text);
+		eg_clean(p->warnings.v[i], "\\", &text);
 		eg_wrap(text.p, "# WARNING: ", "# WARNING: ", 74, b);
 	}
 	cl_buf_addf(b, "\nadd table inet %s\ndelete table inet %s\ntable inet %s {\n", f->table,

@@ -82,7 +82,8 @@ int eg_check_metadata(
 	if (!findings)
 		return 0;
 	names = joined(&hosts);
-	(void)cl_fail(e, CL_EDATA, "%s: %s: one opens only by its own address", allow_name, text.p);
+	(void)cl_fail(e, CL_EDATA, "%s: %s; a metadata service opens only by its own address",
+		allow_name, text.p);
 	(void)cl_slug(e, "unnamed_metadata");
 	if (deny_name)
 		return cl_fix(e,
@@ -90,7 +91,7 @@ int eg_check_metadata(
 			"a "
 			"range that leaves it out",
 			names, allow_name, deny_name);
-	return cl_fix(e, "add %s to %s to open what is meant, or allow a range that leaves it out",
+	return cl_fix(e, "add %s to %s where it is meant, or allow a range that leaves it out",
 		names, allow_name);
 }
 

@@ -1,0 +1,225 @@
+#!/usr/bin/env bats
+# cloop egress firewall: what a policy installs and answers. Packets are in 3010.
+load lib/common
+
+GUIDE=(--internet --ports 443 --resolver 9.9.9.9:53)
+fw() { cloop-egress firewall "$@"; }
+policy() { awk -F'\t' -v p="$1" '$1 == p { print $3 }' "$CASES/egress/policies.tsv"; }
+
+@test "the guide's listing, byte for byte where it shows lines" {
+	exits 0 fw "${GUIDE[@]}"
+	local want
+	want='IP-layer egress filter  mode filtered, 38 rules, from flags
+
+warning: every public address is reachable on port 443; only the private,
+loopback, link-local, CGNAT and metadata ranges are filtered
+
+  allow  127.0.0.0/8                any          sandbox-local loopback [namespace-local]'
+	same "$(head -n 6 <<< "$output")" "$want"
+	while IFS= read -r line; do
+		grep -qxF -- "$line" <<< "$output" || { echo "missing: $line" >&2; return 1; }
+	done <<- 'GUIDE_END'
+		  allow  9.9.9.9/32             udp 53           DNS resolver
+		  allow  9.9.9.9/32             tcp 53           DNS resolver (truncated answers retry over TCP)
+		  drop   100.100.100.200/32         any          cloud metadata service (100.100.100.200)
+		  drop   168.63.129.16/32           any          cloud metadata service (168.63.129.16)
+		  drop   169.254.169.254/32         any          cloud metadata service (169.254.169.254)
+		  drop   fd00:ec2::254/128          any          cloud metadata service (fd00:ec2::254)
+		  drop   127.0.0.0/8                any          loopback
+		  drop   169.254.0.0/16             any          link-local
+		  drop   10.0.0.0/8                 any          private (RFC1918/ULA)
+		  drop   100.64.0.0/10              any          carrier-grade NAT (RFC6598)
+		  allow  0.0.0.0/0              tcp 443          public Internet
+	GUIDE_END
+	same "$(tail -n 1 <<< "$output")" '  drop   0.0.0.0/0                  any          default deny'
+	[ "$(grep -cE '^  (allow|drop ) ' <<< "$output")" = 39 ]
+}
+
+@test "the guide's two questions" {
+	exits 0 fw "${GUIDE[@]}" --check 93.184.216.34:443
+	same "$output" 'ALLOW 93.184.216.34 93.184.216.34:443/tcp — public Internet'
+	exits 1 fw "${GUIDE[@]}" --check 10.4.5.6:443
+	same "$output" 'DROP  10.4.5.6 10.4.5.6:443/tcp — private (RFC1918/ULA)'
+}
+
+@test "several questions: one line each, and 1 when one is dropped" {
+	exits 1 fw "${GUIDE[@]}" --check '[2606:4700::1111]:443' --check 9.9.9.9:53/UDP \
+		--check '[::ffff:10.0.0.1]:443' --check 1.1.1.1:0/any --check 127.0.0.1:80
+	same "$output" 'ALLOW 2606:4700::1111 [2606:4700::1111]:443/tcp — public Internet
+ALLOW 9.9.9.9 9.9.9.9:53/udp — DNS resolver
+DROP  ::ffff:10.0.0.1 [::ffff:10.0.0.1]:443/tcp — private (RFC1918/ULA)
+DROP  1.1.1.1 1.1.1.1:0/any — default deny
+DROP  127.0.0.1 127.0.0.1:80/tcp — loopback'
+	exits 0 fw "${GUIDE[@]}" --check 1.1.1.1:443 --check 1.0.0.1:443 --format nft
+}
+
+@test "answers and policies as JSON" {
+	exits 1 fw "${GUIDE[@]}" --json --check 10.4.5.6:443 --check 1.1.1.1:22
+	same "$(jq -c '[.query,.address,.port,.proto,.verdict,.reason,.rule]' <<< "$output")" \
+		'["10.4.5.6:443/tcp","10.4.5.6",443,"tcp","drop","private (RFC1918/ULA)",28]
+["1.1.1.1:22/tcp","1.1.1.1",22,"tcp","drop","default deny",null]'
+	exits 0 fw "${GUIDE[@]}" --json
+	same "$(jq -c '[.mode, .silent, .default, (.rules | length), .rules[2].ports, .rules[27].prefix]' <<< "$output")" \
+		'["filtered",false,"drop",38,[53],"10.0.0.0/8"]'
+	local json=$output
+	exits 0 fw "${GUIDE[@]}" --format JSON
+	same "$output" "$json"
+}
+
+@test "every vector of the policies, through --policy" {
+	local n p q verdict reason bad=0
+	while IFS=$'\t' read -r n p q verdict reason; do
+		[[ $n == '#'* ]] && continue
+		local want=0 word=ALLOW got rc=0
+		[ "$verdict" = allow ] || want=1 word='DROP '
+		got=$(policy "$p" | fw --policy - --check "$q") || rc=$?
+		[ "$rc" = $want ] && [[ $got == "$word "*" — $reason" ]] ||
+			{ echo "vector $n: status $rc, $got" >&2; bad=1; }
+	done < "$CASES/egress/answers.tsv"
+	return $bad
+}
+
+@test "the rule counts of the policies, through --policy and --from-spec" {
+	local name count auth
+	while IFS=$'\t' read -r name count auth; do
+		[[ $name == '#'* ]] && continue
+		exits 0 fw --policy - <<< "$auth"
+		has "$output" ", $count rules, from standard input"
+		exits 0 fw --from-spec - --json <<< "{\"argv\":[\"true\"],\"egress\":$auth}"
+		[ "$(jq '.rules | length' <<< "$output")" = "$count" ]
+	done < "$CASES/egress/policies.tsv"
+}
+
+@test "every refusal, through --policy; an unnamed metadata service is carved out and said" {
+	local n surface result piece auth
+	while IFS=$'\t' read -r n surface result piece auth; do
+		[[ $n == '#'* ]] && continue
+		echo "vector $n" >&2
+		if [ "$surface" != write ] && [ "$result" = refused ]; then
+			exits 65 fw --policy - <<< "$auth"
+			has "$stderr" "$piece"
+			has "$stderr" "  fix: "
+			[ -z "$output" ]
+		elif [[ $n != 47* ]]; then
+			exits 0 fw --policy - --format json <<< "$auth"
+			[ "$result" = accepted ] || has "$(jq -r '.warnings[]' <<< "$output")" "$piece"
+		fi
+	done < "$CASES/egress/refusals.tsv"
+}
+
+@test "flags refuse a range that holds an unnamed metadata service" {
+	local range
+	for range in 169.254.128.0/17 fd00:ec2::/32 168.63.0.0/16 0.0.0.0/1 0.0.0.0/0 ::/0; do
+		exits 65 fw --cidrs "$range" --ports 80
+		has "$stderr" "--cidrs: $range contains"
+		has "$stderr" "  fix: add "
+	done
+	exits 65 fw --cidrs 169.254.169.0/24,169.254.169.254/32 --ports 80
+	has "$stderr" "the cloud metadata service 169.254.169.252 (GKE metadata server for Workload Identity)"
+	lacks "$stderr" "169.254.169.254 ("
+	exits 0 fw --cidrs fc00::/7 --deny fd00::/8 --ports 80
+	exits 0 fw --cidrs 100.64.0.0/10,::ffff:100.100.100.200/128 --ports 80
+}
+
+@test "bad values are 65, name the value and say how to mend it" {
+	local -a bad=(
+		"--cidrs 10.0.0.1 --ports 1" "--cidrs 10.0.0.0/33 --ports 1" "--cidrs 010.0.0.0/8 --ports 1"
+		"--cidrs fe80::1%eth0/64 --ports 1" "--cidrs ::ffff:0.0.0.0/80 --ports 1" "--cidrs name/8 --ports 1"
+		"--deny 300.0.0.0/8" "--ports 0 --internet" "--ports 65536 --internet" "--ports 0443 --internet"
+		"--ports 80-90 --internet" "--internet" "--cidrs 10.0.0.0/8" "--internet --ports 443 --all-ports"
+		"--resolver dns.google" "--resolver 9.9.9.9:99999" "--resolver [::1" "--broker 10.0.0.1"
+		"--broker 10.0.0.1:0" "--host a..b" "--check 1.2.3.4" "--check 1.2.3.4:0" "--check 1.2.3.4:1/sctp"
+		"--check example.com:443" "--check [fe80::1%eth0]:80" "--format nft --table a.b"
+		"--format nft-bridge --bridge a/b")
+	local args
+	for args in "${bad[@]}"; do
+		echo "args: $args" >&2
+		# shellcheck disable=SC2086 # words
+		exits 65 fw $args
+		has "$stderr" "  fix: "
+		[ -z "$output" ]
+	done
+}
+
+@test "usage errors are 64" {
+	local args
+	for args in "--format xml" "--format nft-bridge" "--bridge br0" "--json --format nft" \
+		"--policy - --internet" "--policy - --from-spec -" "--nonsense" "stray" "--ports"; do
+		echo "args: $args" >&2
+		# shellcheck disable=SC2086 # words
+		exits 64 fw $args < /dev/null
+		[ -z "$output" ]
+	done
+}
+
+@test "broken policies: file, line and column, and nothing printed" {
+	local f=$BATS_TEST_TMPDIR/p.json
+	printf '{\n "allow_cidrs": ["10.0.0.0/8",\n   "nonsense"],\n "allow_ports": [443]\n}' > "$f"
+	exits 65 fw --policy "$f"
+	has "$stderr" "p.json:3:4: allow_cidrs[1]: 'nonsense' is not an IP address"
+	local text
+	for text in '' '[]' 'null' '{' '{"allow_cidrs":["10.0.0.0/8"],"allow_cidrs":[]}' '{"allow_cdrs":[]}' \
+		'{"silent":"yes"}' '{"allow_ports":["443"]}' '{"allow_ports":[443.5]}' '{"allow_ports":443}' \
+		'{"resolvers":[1]}' '{"resolvers":["\u0000"]}' '{"a":"\ud800"}' $'{"resolvers":["\xff"]}' \
+		'{"allow_ports":[99999999999999999999]}' "$(printf '[%.0s' {1..5000})"; do
+		printf '%s' "$text" > "$f"
+		exits 65 fw --policy "$f"
+		[ -z "$output" ]
+		[ "$(wc -l <<< "$stderr")" -le 2 ]
+	done
+	exits 65 fw --policy /tmp
+	exits 69 fw --policy "$BATS_TEST_TMPDIR/none"
+	exits 65 fw --from-spec - <<< '{"egress":null}'
+	has "$stderr" "no egress object"
+	exits 65 fw --from-spec - <<< '{"egress":{"allow_prots":[1]}}'
+	has "$stderr" "did you mean 'allow_ports'?"
+}
+
+@test "lists as long as the guides bound them, and longer ones in a file" {
+	local many
+	many=$(seq -f '%.0f' 0 255 | sed 's|.*|20.0.&.0/24|' | paste -sd,)
+	exits 0 fw --cidrs "$many" --ports 443
+	has "$output" "290 rules"
+	exits 65 fw --cidrs "$many,21.0.0.0/24" --ports 443
+	has "$stderr" "257 allowed ranges"
+	exits 65 fw --internet --ports "$(seq -s, 1 65)"
+	has "$stderr" "65 ports"
+	python3 -c '
+import json
+r = [f"{20 + i // 65536}.{i // 256 % 256}.{i % 256}.0/24" for i in range(100000)]
+print(json.dumps({"allow_cidrs": r, "all_ports": True}))' > "$BATS_TEST_TMPDIR/big.json"
+	exits 0 fw --policy "$BATS_TEST_TMPDIR/big.json" --check 21.134.159.1:1 --check 20.0.0.1:65535
+	exits 1 fw --policy "$BATS_TEST_TMPDIR/big.json" --check 21.134.160.1:1
+	sed -i 's|\[|["9.9.9.0/24", |' "$BATS_TEST_TMPDIR/big.json"
+	exits 65 fw --policy "$BATS_TEST_TMPDIR/big.json"
+	has "$stderr" "100001 allowed ranges are more than the 100000"
+}
+
+@test "special-use ranges are blocked when asked for, and open when named" {
+	exits 0 fw --internet --ports 443 --check 203.0.113.9:443
+	exits 1 fw --internet --ports 443 --block-special-use --check 203.0.113.9:443
+	has "$output" "documentation, TEST-NET-3 (RFC 5737)"
+	exits 0 fw --internet --ports 443 --block-special-use --cidrs 203.0.113.0/24 --check 203.0.113.9:443
+	has "$output" "granted CIDR (waives documentation, TEST-NET-3 (RFC 5737))"
+}
+
+@test "the schema of a policy names the keys that are read, and no other" {
+	local schema=$SRC/share/json-schema/egress-policy.json key
+	jq -e '.additionalProperties == false and .type == "object"' "$schema" > /dev/null
+	for key in $(jq -r '.properties | keys[]' "$schema"); do
+		echo "key $key" >&2
+		exits 0 fw --policy - <<< "$(jq -c --arg k "$key" '{($k): .properties[$k].examples[0]}
+			+ (if $k == "allow_cidrs" or $k == "allow_public_internet" then {allow_ports: [443]} else {} end)' "$schema")"
+	done
+	exits 65 fw --policy - <<< '{"x":1}'
+	local policies
+	policies=$(cut -f3 "$CASES/egress/policies.tsv" | grep '^{' | jq -s 'map(keys) | add | unique | length')
+	[ "$policies" -le "$(jq '.properties | length' "$schema")" ]
+}
+
+@test "the command links nothing that slows its start" {
+	run ldd "$BIN/cloop-egress"
+	[[ $output == *libasan* ]] && skip "a sanitized build"
+	same "$(awk '{print $1}' <<< "$output" | sed 's|.*/||' | grep -vE '^(linux-vdso|ld-linux)' | sort | tr '\n' ' ')" \
+		"libc.so.6 libm.so.6 "
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Policy JSON to authorisation, rules, answers and every rendering. */
+#include "base/mem.h"
+#include "policy/egress.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(int yes)
+{
+	if (!yes)
+		abort();
+}
+
+static void render(const struct eg_policy *p)
+{
+	static const char *const bridges[] = {NULL, "br0"};
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(bridges); i++) {
+		cleanup_buf struct cl_buf b = CL_BUF_INIT;
+
+		must(!eg_render_nft(p, "t", bridges[i], &b, &e));
+		must(strlen(b.p) == b.len);
+		/* What was written by a person never starts a line of its own. */
+		must(!strstr(b.p, "\nflush"));
+	}
+	{
+		cleanup_buf struct cl_buf b = CL_BUF_INIT;
+		json_t *j = eg_policy_json(p);
+		cleanup_free char *text = cl_json_text(j);
+
+		must(text[0] == '{');
+		eg_render_rules(p, "flags", true, &b);
+		json_decref(j);
+	}
+}
+
+/* Each rule's own first address: the answer is that rule's or an earlier one's. */
+static void ask(const struct eg_policy *p)
+{
+	for (size_t i = 0; i < p->nrules && i < 200; i++) {
+		const struct eg_rule *r = &p->rules[i];
+		struct pol_addr to = r->prefix.addr;
+		struct eg_answer a =
+			eg_evaluate(p, &to, r->nports ? r->ports[0] : 1, r->proto, false);
+		bool mapped = pol_addr_unmap(&to);
+
+		must(mapped || (a.rule >= 0 && (size_t)a.rule <= i));
+		must(a.reason != NULL);
+	}
+}
+
+static void judge(const struct eg_auth *a)
+{
+	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+	cleanup_eg_auth struct eg_auth again = EG_AUTH_INIT, narrow = EG_AUTH_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	json_t *j = eg_auth_json(a);
+	cleanup_free char *text = cl_json_text(j);
+	struct cl_err e;
+
+	json_decref(j);
+	must(!cl_doc_parse(&d, CL_DOC_JSON, "x", text, strlen(text), NULL, &e));
+	must(!eg_auth_read(&d, d.root, &again, &e));
+	must(again.nallow == a->nallow && again.ndeny == a->ndeny && again.nports == a->nports);
+	(void)eg_check_metadata(a, "allow", "deny", &e);
+	(void)eg_narrow_public(a, true, false, &narrow, &e);
+	if (eg_compile(a, &p, &e))
+		return;
+	ask(&p);
+	render(&p);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	struct cl_err e;
+
+	if (cl_doc_parse(&d, CL_DOC_JSON, "x", (const char *)data, size, NULL, &e))
+		return 0;
+	if (!eg_auth_read(&d, d.root, &a, &e))
+		judge(&a);
+	return 0;
+}

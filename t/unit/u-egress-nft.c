@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "unit.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "policy/egress.h"
+
+void test_names(void)
+{
+	static const char *const t[][4] = {
+		{"vx-wj7bbgym43", NULL, "cloop-sbx-vx-wj7bbgym43", "cloop_sbx_vx_wj7bbgym43"},
+		{"Build.Box 1", "public", "cloop-sbx-build-box-1-public",
+			"cloop_sbx_build_box_1_public"},
+		{"", NULL, "cloop-sbx-default", "cloop_sbx"},
+		{"--x--", "", "cloop-sbx-x", "cloop_sbx_x"},
+		{"e\xc3\xa9", "r0123456789abx8118", "cloop-sbx-e-r0123456789abx8118", NULL},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++) {
+		cleanup_free char *n = eg_network_name(t[i][0], t[i][1]);
+		cleanup_free char *table = eg_table_name(t[i][0], t[i][1]);
+		struct cl_err e;
+
+		CHECK_STR(n, t[i][2]);
+		if (t[i][3])
+			CHECK_STR(table, t[i][3]);
+		CHECK_INT(eg_check_table(table, &e), 0);
+	}
+}
+
+void test_names__long_ones_stay_apart(void)
+{
+	char a[101], b[101];
+
+	memset(a, 'a', sizeof(a));
+	a[100] = '\0';
+	memcpy(b, a, sizeof(b));
+	b[99] = 'b';
+	{
+		cleanup_free char *na = eg_network_name(a, "public"),
+				  *nb = eg_network_name(b, "public");
+		cleanup_free char *ta = eg_table_name(a, "public"), *tb = eg_table_name(a, "other");
+
+		CHECK(strcmp(na, nb) != 0);
+		CHECK(strcmp(ta, tb) != 0);
+		CHECK_INT(strlen(na), strlen("cloop-sbx-") + 32 + strlen("-public"));
+		CHECK_INT(strlen(ta), 64);
+	}
+}
+
+void test_names__checked(void)
+{
+	static const char *const tables[] = {"", "-x", "a b", "a;b", "a\"b", "a\nb", "a.b",
+		"\xc3\xa9", "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff12345"};
+	static const char *const interfaces[] = {
+		"", "a/b", "a b", "br0\"", "abcdefghijklmnop", ".", "..", "a\nb", "a:b", "a%"};
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(tables); i++)
+		CHECK_INT(eg_check_table(tables[i], &e), -1);
+	for (size_t i = 0; i < CL_ARRAY_LEN(interfaces); i++)
+		CHECK_INT(eg_check_interface(interfaces[i], &e), -1);
+	CHECK_INT(eg_check_table("cloop_sbx-1", &e), 0);
+	CHECK_INT(eg_check_interface("csbx-0123456789", &e), 0);
+	CHECK_INT(eg_check_interface("br0.7", &e), 0);
+}
+
+void test_comment(void)
+{
+	char out[121], long_text[400];
+
+	eg_comment("  a \"b\" \\ c; {d} #e\n\r\tf\x7f  ", out);
+	CHECK_STR(out, "a b c d e f");
+	eg_comment("", out);
+	CHECK_STR(out, "");
+	eg_comment("caf\xc3\xa9 \xe2\x80\x94 ok", out);
+	CHECK_STR(out, "caf\xc3\xa9 \xe2\x80\x94 ok");
+	eg_comment("bad \xff byte \xc3", out);
+	CHECK_STR(out, "bad ? byte ?");
+	memset(long_text, 'x', 120);
+	long_text[120] = '\0';
+	eg_comment(long_text, out);
+	CHECK_INT(strlen(out), 120);
+	CHECK(!strstr(out, "..."));
+	memset(long_text, 'x', 116);
+	(void)snprintf(long_text + 116, 20, "\xe2\x80\x94\xe2\x80\x94\xe2\x80\x94");
+	eg_comment(long_text, out);
+	CHECK_INT(strlen(out), 119);
+	CHECK(cl_ends(out, "x..."));
+	CHECK(cl_utf8_valid(out, strlen(out)));
+}
+
+/* --- the script --- */
+
+static void compile(const char *json, struct eg_policy *out)
+{
+	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	struct cl_err e;
+
+	if (cl_doc_parse(&d, CL_DOC_JSON, "case", json, strlen(json), NULL, &e) ||
+		eg_auth_read(&d, d.root, &a, &e) || eg_compile(&a, out, &e))
+		UNIT_FAIL("%s: %s", json, e.msg);
+}
+
+static char *script(const char *json, const struct eg_nft *form)
+{
+	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+	struct cl_buf b = CL_BUF_INIT;
+	struct cl_err e;
+
+	compile(json, &p);
+	if (eg_render_nft_form(&p, form, &b, &e))
+		UNIT_FAIL("%s", e.msg);
+	return cl_buf_detach(&b);
+}
+
+/* How often the text holds the piece. */
+static size_t count(const char *text, const char *piece)
+{
+	size_t n = 0;
+
+	while ((text = strstr(text, piece))) {
+		text += strlen(piece);
+		n++;
+	}
+	return n;
+}
+
+#define TABLE "cloop_sbx_t"
+
+void test_script__rule_shapes(void)
+{
+	cleanup_free char *s =
+		script("{\"allow_cidrs\":[\"10.8.0.0/16\",\"2a00::/17\"],\"allow_ports\":[80,443],"
+		       "\"resolvers\":[\"[2620:fe::fe]:5353\"],\"deny_cidrs\":[\"0.0.0.0/"
+		       "0\",\"8.8.8.8/32\"],"
+		       "\"allow_public_internet\":true}",
+			&(struct eg_nft){.table = TABLE, .bridge = "br0"});
+	static const char *const lines[] = {
+		"\t\tmeta nfproto ipv4 counter goto denied comment \"operator deny list\"\n",
+		"\t\tip daddr 8.8.8.8/32 counter goto denied comment \"operator deny list\"\n",
+		"\t\tip6 daddr 2620:fe::fe/128 udp dport 5353 counter accept comment \"DNS "
+		"resolver\"\n",
+		"\t\tip daddr 10.8.0.0/16 tcp dport { 80, 443 } counter accept comment \"granted "
+		"CIDR "
+		"(waives private (RFC1918/ULA))\"\n",
+		"\t\tip6 daddr 2a00::/17 tcp dport { 80, 443 } counter accept comment \"granted "
+		"CIDR\"\n",
+		"\t\tmeta nfproto ipv6 tcp dport { 80, 443 } counter accept comment \"public "
+		"Internet\"\n\t\tcounter goto denied comment \"default deny\"\n\t}\n",
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(lines); i++)
+		CHECK_HAS(s, lines[i]);
+	CHECK_INT(count(s, "loopback\""), 2);      /* the blocked ones only */
+	CHECK_INT(count(s, "daddr 0.0.0.0/0"), 0); /* nft refuses to load it */
+	CHECK_INT(count(s, "daddr ::/0"), 0);
+	CHECK_INT(count(s, "add table inet " TABLE "\ndelete table inet " TABLE "\n"), 1);
+}
+
+void test_script__every_port_is_tcp(void)
+{
+	cleanup_free char *s = script("{\"allow_public_internet\":true,\"all_ports\":true}",
+		&(struct eg_nft){.table = TABLE});
+
+	CHECK_HAS(s, "\t\tmeta nfproto ipv4 meta l4proto tcp counter accept comment");
+	CHECK_HAS(s, "# WARNING: every public address is reachable on any port; only the\n");
+	CHECK_HAS(s, "sandbox-local loopback");
+	CHECK_HAS(s, "type filter hook output priority 0; policy drop;");
+	CHECK_INT(count(s, "br0"), 0);
+}
+
+void test_script__silence(void)
+{
+	struct eg_nft form = {.table = TABLE, .bridge = "br0"};
+	cleanup_free char *loud = script("{}", &form), *quiet = script("{\"silent\":true}", &form);
+
+	CHECK_INT(count(loud, "reject with tcp reset"), 2);
+	CHECK_INT(count(loud, "reject with icmpx admin-prohibited"), 2);
+	CHECK_INT(count(quiet, "reject"), 0);
+	CHECK_INT(count(quiet, "update @blocked4"), 2);
+	CHECK_HAS(quiet, "\t\tcounter drop\n\t}\n}\n");
+}
+
+void test_script__sources_and_masquerade(void)
+{
+	struct eg_nft form = {.table = TABLE, .bridge = "br0", .masquerade = true};
+	cleanup_free char *v4 = NULL, *v6 = NULL, *both = NULL, *none = NULL;
+
+	form.source4 = (struct pol_addr){4, {10, 211, 0, 2}};
+	v4 = script("{}", &form);
+	CHECK_HAS(v4, "\t\tip saddr != 10.211.0.2 counter drop comment \"not the sandbox's own "
+		      "address\"\n\t\tip6 saddr != fe80::/10 counter drop");
+	CHECK_INT(count(v4, "masquerade"), 1);
+	form.source6 = (struct pol_addr){6, {0xfd, 0x11, [15] = 2}};
+	both = script("{}", &form);
+	CHECK_HAS(both, "ip6 saddr != fe80::/10 ip6 saddr != fd11::2 counter drop");
+	CHECK_HAS(both, "\t\tip saddr 10.211.0.2 oifname != \"br0\" counter masquerade\n"
+			"\t\tip6 saddr fd11::2 oifname != \"br0\" counter masquerade\n");
+	form.source4 = (struct pol_addr){0};
+	v6 = script("{}", &form);
+	CHECK_HAS(v6, "\t\tmeta nfproto ipv4 counter drop comment \"not the sandbox's own");
+	form = (struct eg_nft){.table = TABLE, .bridge = "br0"};
+	none = script("{}", &form);
+	CHECK_INT(count(none, "saddr !="), 0);
+	CHECK_INT(count(none, "postrouting"), 0);
+}
+
+/* Nothing that a person wrote ends a comment, a line or a rule. */
+void test_script__text_stays_text(void)
+{
+	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+	struct cl_err e;
+
+	compile("{}", &p);
+	p.rules[3].reason = "x\" accept; } # \n flush ruleset \\";
+	cl_strv_add(&p.warnings, "a\nflush ruleset\r\n} \\");
+	CHECK_INT(eg_render_nft(&p, TABLE, "br0", &b, &e), 0);
+	CHECK_HAS(b.p, "comment \"x accept flush ruleset\"\n");
+	CHECK_HAS(b.p, "# WARNING: a flush ruleset }\n");
+	CHECK_INT(count(b.p, "\nflush"), 0);
+	CHECK_INT(eg_render_nft(&p, "a b", "br0", &b, &e), -1);
+	CHECK_INT(eg_render_nft(&p, TABLE, "br0\"", &b, &e), -1);
+	CHECK_INT(eg_render_nft(&p, TABLE, "", &b, &e), -1);
+}
