@@ -128,9 +128,7 @@ $(B)/spec/%.json: $(BIN)/%
 
 docs: $(B)/docgen $(DOC_SPECS)
 	@mkdir -p man completions
-	@for c in $(COMMANDS); do \
-		$(B)/docgen man $(B)/spec/$$c.json $$(ls cmd/$$c/man.mdoc 2>/dev/null) > man/$$c.1 || exit 1; \
-	done
+	@sh share/man.sh '$(B)' man $(COMMANDS)
 	@$(B)/docgen bash $(DOC_SPECS) > completions/cloop.bash
 	@$(B)/docgen zsh $(DOC_SPECS) > completions/_cloop
 	@$(B)/docgen fish $(DOC_SPECS) > completions/cloop.fish

@@ -2,7 +2,13 @@
 
 function __cloop_plain # the words before the cursor that are no options
 	set -l typed (commandline -opc)
-	string match -v -- '-*' $typed[2..-1] | string join ' '
+	set -l plain
+	set -l prev
+	for w in $typed[2..-1]
+		string match -q -- '-*' $w; or contains -- "$prev" -C --dir; or set -a plain $w
+		set prev $w
+	end
+	string join ' ' $plain
 end
 
 function __cloop_at # exactly these words

@@ -54,13 +54,9 @@ static const struct cl_text environment[] = {
 	{0},
 };
 
-static const char *const see_also[] = {"cloop-run(1)", "cloop-hub(1)", "cloop-sandbox(1)",
-	"cloop-egress(1)", "cloop-runs(1)", "cloop-config.yaml(5)", "cloop-sandbox.yaml(5)", NULL};
-
 const struct cl_spec front_spec = {
 	.name = "cloop",
 	.summary = "run programs written by others, confined and explained",
 	.verbs = verbs,
 	.environment = environment,
-	.see_also = see_also,
 };

@@ -48,6 +48,18 @@ static int standard_fds(struct cl_err *e)
 	return 0;
 }
 
+/*
+ * One write for what most commands print: fewer calls, and the reason of a failure is still
+ * known when it is reported.
+ */
+static void buffer_stdout(void)
+{
+	static char space[65536];
+
+	if (!isatty(STDOUT_FILENO))
+		(void)setvbuf(stdout, space, _IOFBF, sizeof(space));
+}
+
 static int prepare(struct cl_ctx *c, struct cl_err *e)
 {
 	if ((c->verb->needs & CL_NEED_ROOT) && geteuid()) {
@@ -74,6 +86,13 @@ static int flush_stdout(struct cl_err *e)
 	return 0;
 }
 
+/* Checked here in every build: documents are made from what this prints, and t/ reads it. */
+static void print_spec(const struct cl_spec *spec)
+{
+	cl_spec_check(spec);
+	cl_take_json(cl_spec_json(spec));
+}
+
 static int answer(struct cl_ctx *c, enum cl_ask ask, struct cl_err *e)
 {
 	int rc = 0;
@@ -81,7 +100,7 @@ static int answer(struct cl_ctx *c, enum cl_ask ask, struct cl_err *e)
 	if (ask == CL_ASK_HELP)
 		cl_help(c->spec, c->verb, stdout);
 	else if (ask == CL_ASK_SPEC)
-		cl_take_json(cl_spec_json(c->spec));
+		print_spec(c->spec);
 	else if (ask == CL_ASK_VERSION)
 		(void)printf("%s %s\n", c->spec->name, CLOOP_VERSION);
 	else
@@ -113,6 +132,7 @@ int cl_main(const struct cl_spec *spec, int argc, char **argv)
 	cl_spec_check(spec);
 #endif
 	rc = standard_fds(&e) || drop_inherited(&e) ? -1 : 0;
+	buffer_stdout();
 	if (!rc)
 		rc = cl_parse(&c, spec, argc, argv, &ask, &e);
 	if (!rc)

@@ -2,7 +2,7 @@
 /*
  * Build tool: makes the man page of a command, or the completions of all, from the JSON
  * that `--cl-spec` prints. Usage:
- *   docgen man SPEC.json [PROSE.mdoc]      > man/cloop-NAME.1
+ *   docgen man SPEC.json [PROSE.mdoc|- [PAGE...]] > man/cloop-NAME.1
  *   docgen bash|zsh|fish SPEC.json...      > completions/...
  */
 #include "docgen.h"
@@ -43,7 +43,8 @@ int main(int argc, char **argv)
 	if (argc >= 3 && !strcmp(argv[1], "man")) {
 		json_t *j = load(argv[2]);
 
-		dg_man(j, argc > 3 ? argv[3] : NULL);
+		dg_man(j, argc > 3 && strcmp(argv[3], "-") != 0 ? argv[3] : NULL, argv + 4,
+			argc > 4 ? (size_t)argc - 4 : 0);
 		json_decref(j);
 		return 0;
 	}
@@ -57,6 +58,7 @@ int main(int argc, char **argv)
 			json_decref(specs[--n]);
 		return fflush(stdout) ? 1 : 0;
 	}
-	(void)fprintf(stderr, "usage: docgen man SPEC [PROSE] | docgen bash|zsh|fish SPEC...\n");
+	(void)fprintf(stderr,
+		"usage: docgen man SPEC [PROSE|- [PAGE...]] | docgen bash|zsh|fish SPEC...\n");
 	return 64;
 }

@@ -8,8 +8,11 @@
 /* obj[key] as a string, "" when it is not there. Borrowed. */
 const char *dg_str(json_t *o, const char *key);
 
-/* The mdoc(7) page of one command on stdout; `prose` is a file with DESCRIPTION and more. */
-void dg_man(json_t *spec, const char *prose);
+/*
+ * The mdoc(7) page of one command on stdout; `prose` is a file with DESCRIPTION and more, or
+ * NULL. `pages` ("cloop-egress.1") are all there are: a page points to no other of ours.
+ */
+void dg_man(json_t *spec, const char *prose, char *const *pages, size_t npages);
 /* Completion of all commands on stdout. */
 void dg_bash(json_t *const *specs, size_t n);
 void dg_zsh(json_t *const *specs, size_t n);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "docgen.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -247,35 +250,62 @@ static void examples(json_t *verbs)
 	}
 }
 
-/* By section, then by name: "cloop(1)" before "cloop-exec(7)". */
+/* By section, then by name: "cloop.1", "cloop-run.1", "cloop-exec.7". */
 static int by_section(const void *a, const void *b)
 {
 	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
-	int d = strcmp(strchr(x, '('), strchr(y, '('));
+	size_t n = (size_t)(strrchr(x, '.') - x), m = (size_t)(strrchr(y, '.') - y);
+	int d = strcmp(x + n, y + m);
 
-	return d ? d : strcmp(x, y);
+	if (!d)
+		d = memcmp(x, y, n < m ? n : m);
+	return d ? d : (n > m) - (n < m);
 }
 
-static void see_also(json_t *list)
+static bool among(const char *name, char *const *pages, size_t npages)
 {
-	size_t n = json_array_size(list);
-	const char *names[64];
+	for (size_t i = 0; i < npages; i++)
+		if (!strcmp(pages[i], name))
+			return true;
+	return false;
+}
 
-	if (!n || n > 64)
+/*
+ * What the table says, written "name(1)", without pages of ours that do not exist; the front
+ * command points to every page.
+ */
+static void see_also(json_t *spec, char *const *pages, size_t npages)
+{
+	bool front = !strcmp(dg_str(spec, "name"), "cloop");
+	json_t *list = json_object_get(spec, "see_also");
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *t = json_string_value(json_array_get(list, i));
+		size_t n = strcspn(t, "(");
+		cleanup_free char *page =
+			cl_asprintf("%.*s.%.1s", (int)n, t, t[n] ? t + n + 1 : "1");
+
+		if (!cl_starts(page, "cloop") || among(page, pages, npages))
+			cl_strv_add(&names, page);
+	}
+	for (size_t i = 0; front && i < npages; i++)
+		if (strcmp(pages[i], "cloop.1") != 0)
+			cl_strv_add(&names, pages[i]);
+	if (!names.n)
 		return;
-	for (size_t i = 0; i < n; i++)
-		names[i] = json_string_value(json_array_get(list, i));
-	qsort(names, n, sizeof(*names), by_section);
+	cl_strv_uniq(&names);
+	qsort(names.v, names.n, sizeof(*names.v), by_section);
 	(void)printf(".Sh SEE ALSO\n");
-	for (size_t i = 0; i < n; i++) {
-		const char *t = names[i], *p = strchr(t, '(');
+	for (size_t i = 0; i < names.n; i++) {
+		const char *t = names.v[i], *dot = strrchr(t, '.');
 
-		(void)printf(".Xr %.*s %.*s%s\n", p ? (int)(p - t) : (int)strlen(t), t,
-			p ? (int)strcspn(p + 1, ")") : 1, p ? p + 1 : "1", i + 1 < n ? " ," : "");
+		(void)printf(
+			".Xr %.*s %s%s\n", (int)(dot - t), t, dot + 1, i + 1 < names.n ? " ," : "");
 	}
 }
 
-void dg_man(json_t *spec, const char *prose)
+void dg_man(json_t *spec, const char *prose, char *const *pages, size_t npages)
 {
 	json_t *verbs = json_object_get(spec, "verbs");
 	bool only = json_array_size(verbs) == 1, bare;
@@ -311,5 +341,5 @@ void dg_man(json_t *spec, const char *prose)
 	texts("FILES", "Pa", json_object_get(spec, "files"));
 	exits(verbs);
 	examples(verbs);
-	see_also(json_object_get(spec, "see_also"));
+	see_also(spec, pages, npages);
 }
