@@ -97,6 +97,11 @@ $(B)/gen/schema.inc: share/embed-schema.sh $(wildcard share/schema/*.sql)
 	@mkdir -p $(@D)
 	sh share/embed-schema.sh $(wildcard share/schema/*.sql) > $@
 
+$(B)/obj/lib/sys/hub_template.o: $(B)/gen/config-template.inc
+$(B)/gen/config-template.inc: share/embed-text.sh share/config.yaml.in
+	@mkdir -p $(@D)
+	sh share/embed-text.sh share/config.yaml.in > $@
+
 define archive
 $(B)/lib/lib$(1).a: $(call objs,lib/$(1))
 	@mkdir -p $$(@D)
@@ -128,6 +133,8 @@ $(B)/spec/%.json: $(BIN)/%
 
 docs: $(B)/docgen $(DOC_SPECS)
 	@mkdir -p man completions
+	@$(BIN)/cloop-hub config keys --json > $(B)/spec/config-keys
+	@$(B)/docgen config $(B)/spec/config-keys cmd/cloop-hub/config.mdoc > man/cloop-config.yaml.5
 	@sh share/man.sh '$(B)' man $(COMMANDS)
 	@$(B)/docgen bash $(DOC_SPECS) > completions/cloop.bash
 	@$(B)/docgen zsh $(DOC_SPECS) > completions/_cloop

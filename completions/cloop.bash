@@ -6,6 +6,15 @@ _cloop_follow() { # the words that may follow those typed so far
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
 	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
+	'hub') reply='bootstrap config audit' ;;
+	'hub config') reply='check show keys' ;;
+	'hub audit') reply='list verify' ;;
+	'hub bootstrap') reply=" --external-url --git-proxy-port --kube-guard-port --dir --json --help" ;;
+	'hub config check') reply=" --dir --json --help"; kind=file ;;
+	'hub config show') reply=" --dir --json --help"; reply="$reply $(cloop hub names config-key 2>/dev/null)" ;;
+	'hub config keys') reply=" --dir --json --help" ;;
+	'hub audit list') reply=" --limit --action --actor --id --project --since --dir --json --help" ;;
+	'hub audit verify') reply=" --head --dir --json --help" ;;
 	'sandbox') reply='check resolve' ;;
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
@@ -32,6 +41,22 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--bridge') kind=none ;;
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
+	'hub bootstrap/--external-url') kind=none ;;
+	'hub bootstrap/--git-proxy-port') kind=none ;;
+	'hub bootstrap/--kube-guard-port') kind=none ;;
+	'hub bootstrap/--dir'|'hub bootstrap/-C') kind=dir ;;
+	'hub config check/--dir'|'hub config check/-C') kind=dir ;;
+	'hub config show/--dir'|'hub config show/-C') kind=dir ;;
+	'hub config keys/--dir'|'hub config keys/-C') kind=dir ;;
+	'hub audit list/--limit'|'hub audit list/-n') kind=none ;;
+	'hub audit list/--action') kind=none ;;
+	'hub audit list/--actor') kind=none ;;
+	'hub audit list/--id') kind=none ;;
+	'hub audit list/--project') kind=dir ;;
+	'hub audit list/--since') kind=none ;;
+	'hub audit list/--dir'|'hub audit list/-C') kind=dir ;;
+	'hub audit verify/--head') kind=none ;;
+	'hub audit verify/--dir'|'hub audit verify/-C') kind=dir ;;
 	'sandbox check/--format') reply='text json sarif github' ;;
 	'sandbox check/--project'|'sandbox check/-p') kind=dir ;;
 	'sandbox check/--dir'|'sandbox check/-C') kind=dir ;;
@@ -46,7 +71,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -64,7 +64,7 @@ struct cl_table {
 	size_t columns;
 };
 void cl_table_init(struct cl_table *t, size_t columns);
-void cl_table_add(struct cl_table *t, const char *cell);  /* row by row */
+void cl_table_add(struct cl_table *t, const char *cell);  /* row by row; fit for a terminal */
 void cl_table_print(const struct cl_table *t, FILE *out); /* the last column is not padded */
 void cl_table_release(struct cl_table *t);
 

@@ -130,6 +130,8 @@ void cl_table_init(struct cl_table *t, size_t columns)
 void cl_table_add(struct cl_table *t, const char *cell)
 {
 	cl_strv_add(&t->cells, cell);
+	/* Cells quote what others wrote: names, paths, labels. */
+	cl_mask(t->cells.v[t->cells.n - 1], "");
 }
 
 /* Characters, not bytes: close enough to columns for names and numbers. */
@@ -144,18 +146,26 @@ static size_t width(const char *s)
 
 void cl_table_print(const struct cl_table *t, FILE *out)
 {
-	for (size_t i = 0; i < t->cells.n; i++) {
-		size_t col = i % t->columns, widest = 0;
+	size_t *widest = cl_calloc(t->columns, sizeof(*widest)), gap = 0;
 
-		for (size_t k = col; k < t->cells.n; k += t->columns)
-			if (width(t->cells.v[k]) > widest)
-				widest = width(t->cells.v[k]);
-		(void)fputs(t->cells.v[i], out);
-		if (col + 1 == t->columns)
+	for (size_t i = 0; i < t->cells.n; i++)
+		if (width(t->cells.v[i]) > widest[i % t->columns])
+			widest[i % t->columns] = width(t->cells.v[i]);
+	/* The gap before a cell is only printed with it: no blanks at the end of a line. */
+	for (size_t i = 0; i < t->cells.n; i++) {
+		size_t col = i % t->columns, w = width(t->cells.v[i]);
+
+		if (w) {
+			(void)fprintf(out, "%*s%s", (int)gap, "", t->cells.v[i]);
+			gap = 0;
+		}
+		gap += widest[col] - w + 2;
+		if (col + 1 == t->columns) {
 			(void)fputc('\n', out);
-		else
-			(void)fprintf(out, "%*s", (int)(widest - width(t->cells.v[i]) + 2), "");
+			gap = 0;
+		}
 	}
+	free(widest);
 }
 
 void cl_table_release(struct cl_table *t)

@@ -3,6 +3,7 @@
  * Build tool: makes the man page of a command, or the completions of all, from the JSON
  * that `--cl-spec` prints. Usage:
  *   docgen man SPEC.json [PROSE.mdoc|- [PAGE...]] > man/cloop-NAME.1
+ *   docgen config KEYS.jsonl [PROSE.mdoc]  > man/cloop-config.yaml.5
  *   docgen bash|zsh|fish SPEC.json...      > completions/...
  */
 #include "docgen.h"
@@ -48,6 +49,15 @@ int main(int argc, char **argv)
 		json_decref(j);
 		return 0;
 	}
+	if (argc >= 3 && !strcmp(argv[1], "config")) {
+		FILE *f = fopen(argv[2], "r");
+
+		if (!f)
+			return 1;
+		dg_config(f, argc > 3 ? argv[3] : NULL);
+		(void)fclose(f);
+		return 0;
+	}
 	for (int i = 2; i < argc && n < CL_ARRAY_LEN(specs); i++)
 		specs[n++] = load(argv[i]);
 	for (size_t i = 0; i < CL_ARRAY_LEN(shells) && argc > 2; i++) {
@@ -59,6 +69,7 @@ int main(int argc, char **argv)
 		return fflush(stdout) ? 1 : 0;
 	}
 	(void)fprintf(stderr,
-		"usage: docgen man SPEC [PROSE|- [PAGE...]] | docgen bash|zsh|fish SPEC...\n");
+		"usage: docgen man SPEC [PROSE|- [PAGE...]] | docgen config KEYS [PROSE] | "
+		"docgen bash|zsh|fish SPEC...\n");
 	return 64;
 }

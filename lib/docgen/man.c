@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Text for an mdoc line: backslashes escaped, and no control character at a line's start. */
-static void text(const char *s)
+void dg_text(const char *s)
 {
 	if (*s == '.' || *s == '\'')
 		(void)fputs("\\&", stdout);
@@ -24,7 +24,7 @@ static void text(const char *s)
 }
 
 /* An argument of a macro: quoted, quotes doubled. */
-static void arg(const char *s)
+void dg_arg(const char *s)
 {
 	(void)putchar('"');
 	for (; *s; s++) {
@@ -52,10 +52,10 @@ static void option(json_t *o)
 	(void)printf("Fl Fl %s", dg_str(o, "name"));
 	if (*a) {
 		(void)printf(" Ar ");
-		arg(a);
+		dg_arg(a);
 	}
 	(void)putchar('\n');
-	text(dg_str(o, "help"));
+	dg_text(dg_str(o, "help"));
 	json_array_foreach (values, i, v) {
 		(void)printf("%s%s", i ? ", " : ": ", json_string_value(v));
 	}
@@ -65,7 +65,7 @@ static void option(json_t *o)
 		(void)printf("; may be repeated, or hold several values with commas between");
 	if (*def) {
 		(void)printf(" (default: ");
-		text(def);
+		dg_text(def);
 		(void)putchar(')');
 	}
 	(void)printf(".\n");
@@ -121,7 +121,7 @@ static void operands_of(json_t *verb, bool only)
 	(void)printf("%sOperands:\n.Bl -tag -width Ds\n", only ? "" : ".Pp\n");
 	json_array_foreach (list, i, o) {
 		(void)printf(".It Ar %s\n", dg_str(o, "name"));
-		text(dg_str(o, "help"));
+		dg_text(dg_str(o, "help"));
 		(void)printf(".\n");
 	}
 	(void)printf(".El\n");
@@ -134,7 +134,7 @@ static void verb_section(json_t *spec, json_t *v, bool only)
 	if (!only) {
 		(void)printf(".Ss ");
 		(void)printf("%s %s\n", dg_str(spec, "typed"), dg_str(v, "name"));
-		text(dg_str(v, "summary"));
+		dg_text(dg_str(v, "summary"));
 		(void)printf(".\n");
 		if (*dg_str(v, "alias")) {
 			(void)printf("Also typed\n.Ql %s .\n", dg_str(v, "alias"));
@@ -147,7 +147,7 @@ static void verb_section(json_t *spec, json_t *v, bool only)
 		json_object_get(v, "options"));
 }
 
-static void prose_file(const char *path)
+void dg_prose(const char *path)
 {
 	char line[1024];
 	FILE *f = path ? fopen(path, "r") : NULL;
@@ -169,9 +169,9 @@ static void texts(const char *section, const char *macro, json_t *list)
 	(void)printf(".Sh %s\n.Bl -tag -width Ds\n", section);
 	json_array_foreach (list, i, t) {
 		(void)printf(".It %s ", macro);
-		arg(dg_str(t, "name"));
+		dg_arg(dg_str(t, "name"));
 		(void)putchar('\n');
-		text(dg_str(t, "help"));
+		dg_text(dg_str(t, "help"));
 		(void)printf(".\n");
 	}
 	(void)printf(".El\n");
@@ -190,7 +190,7 @@ static void exit_list(json_t *v)
 	(void)printf(".Bl -tag -width Ds\n");
 	json_array_foreach (json_object_get(v, "exits"), i, x) {
 		(void)printf(".It %d\n", (int)json_integer_value(json_object_get(x, "status")));
-		text(dg_str(x, "meaning"));
+		dg_text(dg_str(x, "meaning"));
 		(void)printf(".\n");
 	}
 	(void)printf(".El\n");
@@ -242,9 +242,9 @@ static void examples(json_t *verbs)
 		json_array_foreach (json_object_get(v, "examples"), k, x) {
 			(void)printf("%s", any ? ".Pp\n" : ".Sh EXAMPLES\n");
 			any = true;
-			text(dg_str(x, "what"));
+			dg_text(dg_str(x, "what"));
 			(void)printf(":\n.Dl ");
-			text(dg_str(x, "line"));
+			dg_text(dg_str(x, "line"));
 			(void)putchar('\n');
 		}
 	}
@@ -322,10 +322,10 @@ void dg_man(json_t *spec, const char *prose, char *const *pages, size_t npages)
 		     ".\\\" cmd/%s/spec.c and cmd/%s/man.mdoc instead.\n"
 		     ".Dd November 29, 2026\n.Dt %s 1\n.Os\n.Sh NAME\n.Nm %s\n.Nd ",
 		dg_str(spec, "name"), dg_str(spec, "name"), title, dg_str(spec, "name"));
-	text(dg_str(spec, "summary"));
+	dg_text(dg_str(spec, "summary"));
 	(void)putchar('\n');
 	synopsis(spec, verbs);
-	prose_file(prose);
+	dg_prose(prose);
 	(void)printf(".Sh OPTIONS\n");
 	json_array_foreach (verbs, i, v)
 		verb_section(spec, v, only);

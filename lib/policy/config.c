@@ -14,6 +14,15 @@
 #define MAX_EXECUTORS 64
 #define MAX_MAPS      256
 
+/* Keys and messages quote the file. */
+static char *masked(const char *text)
+{
+	char *copy = cl_strdup(text);
+
+	cl_mask(copy, "");
+	return copy;
+}
+
 void cfg_note(struct cfg *c, enum cfg_severity severity, const char *key, unsigned line,
 	unsigned column, const char *msg, const char *fix)
 {
@@ -26,9 +35,9 @@ void cfg_note(struct cfg *c, enum cfg_severity severity, const char *key, unsign
 		.severity = severity,
 		.line = line,
 		.column = column,
-		.key = cl_strdup(key),
-		.msg = cl_strdup(msg),
-		.fix = fix && *fix ? cl_strdup(fix) : NULL,
+		.key = masked(key),
+		.msg = masked(msg),
+		.fix = fix && *fix ? masked(fix) : NULL,
 	};
 }
 

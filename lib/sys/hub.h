@@ -92,6 +92,6 @@ int hub_bootstrap(const struct hub_ask *ask, struct hub_boot *b,
  * column, when it is no YAML mapping; bad values and unknown keys are not errors here:
  * they are in c->issues and their confining effect is in *c (DECISIONS D9).
  */
-int hub_config(const struct hub *h, struct cl_doc *d, struct cfg *c, struct cl_err *e);
+int hub_config(const struct hub *h, uid_t uid, struct cl_doc *d, struct cfg *c, struct cl_err *e);
 
 #endif

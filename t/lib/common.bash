@@ -8,6 +8,8 @@ CASES=$SRC/t/cases
 export BIN SRC CASES
 export PATH=$BIN:$PATH
 unset CLOOP_DIR NO_COLOR
+# Never the machine's own list of hubs.
+export CLOOP_HUBS=${BATS_RUN_TMPDIR:-/tmp}/cloop-hubs
 
 # exits WANT CMD... : runs it with stderr kept apart and checks the status exactly.
 exits() {
