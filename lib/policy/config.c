@@ -352,17 +352,19 @@ static bool asks(const struct cfg_value *v)
 
 static void not_built(struct cfg_reader *r, const struct cfg_value *v)
 {
-	const char *want = v->key->demand;
-	cleanup_free char *msg = cl_asprintf(
-		"this release does not have '%s': what needs it is refused", v->key->feature);
+	const char *want = v->key->demand, *value = json_string_value(v->value);
+	bool demanded = want && value && !strcmp(value, want);
+	cleanup_free char *msg = cl_asprintf("this release does not have '%s': %s", v->key->feature,
+		demanded ? "every executor is out of service" : "what needs it is refused");
 
 	/* What the operator demands of every run cannot be passed over. */
-	if (want && json_is_string(v->value) && !strcmp(json_string_value(v->value), want))
+	if (demanded)
 		harm(r, CFG_HARM_ALL, v->path, msg, "take the key out of the file");
 	if (cl_strv_has(&r->c->refused, v->key->feature))
 		return;
 	cl_strv_add(&r->c->refused, v->key->feature);
-	cfg_note(r->c, CFG_WARNING, v->path, v->line, v->column, msg, NULL);
+	cfg_note(r->c, demanded ? CFG_ERROR : CFG_WARNING, v->path, v->line, v->column, msg,
+		demanded ? "take the key out of the file" : NULL);
 }
 
 static void features(struct cfg_reader *r)

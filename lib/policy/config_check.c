@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/addr.h"
 #include "policy/config_internal.h"
+#include "policy/container.h"
 #include "policy/extra_args.h"
 #include "policy/imageref.h"
 #include "policy/runtime_name.h"
@@ -194,25 +195,9 @@ int cfg_check_origin(const char *text, struct cl_err *e)
 	return origin(text, cl_starts(text, "http://") ? "http://" : "https://", e);
 }
 
-/*
- * facts/executors.md 6.7. "host" and "container:ID" would hand the sandbox somebody
- * else's network, whatever the engine.
- */
 int cfg_check_network(const char *text, struct cl_err *e)
 {
-	static const char *const shared[] = {
-		"host", "container", "ns", "private", "slirp4netns", "pasta", "default"};
-
-	for (size_t i = 0; i < CL_ARRAY_LEN(shared); i++) {
-		if (strcmp(text, shared[i]) != 0)
-			continue;
-		(void)cl_fail(e, CL_EDATA, "'%s' is no network of a sandbox", text);
-		return cl_fix(e, "none, bridge, or the name of a network of the engine");
-	}
-	if (strlen(text) <= 128 && cl_all_in(text, CL_ALNUM "_.-") && text[0] != '-')
-		return 0;
-	(void)cl_fail(e, CL_EDATA, "'%s' is no name of a network", text);
-	return cl_fix(e, "none, bridge, or the name of a network of the engine");
+	return ct_network_check(text, e);
 }
 
 int cfg_check_oci_runtime(const char *text, struct cl_err *e)

@@ -87,7 +87,7 @@ int hub_bootstrap(const struct hub_ask *ask, struct hub_boot *b,
 	struct cl_err *e);
 
 /*
- * Reads and judges the configuration. *d keeps the text and the places of values; *c refers
+ * Reads and judges the configuration as `uid` (the file must be trusted). *d keeps the text and the places of values; *c refers
  * to nothing in it. An absent file is an empty one. CL_ECONFIG, with file, line and
  * column, when it is no YAML mapping; bad values and unknown keys are not errors here:
  * they are in c->issues and their confining effect is in *c (DECISIONS D9).

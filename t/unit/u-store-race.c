@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store under many processes, and under kill -9. */
 #include "store-fixture.h"
+#include "store/audit.h"
 
 #define MANY 12
 
@@ -75,6 +76,7 @@ static int race_finish(int n)
 static int race_count(int n)
 {
 	cleanup_store struct store *s = NULL;
+	struct store_audit_row row = {.actor = "uid:0", .action = "test.count"};
 	struct cl_err e;
 
 	(void)n;
@@ -82,7 +84,8 @@ static int race_count(int n)
 		return 2;
 	for (int i = 0; i < 20; i++)
 		if (store_counter_add(s, "c", "", 1, &e) ||
-			store_journal_add(s, i, "/p", NULL, "k", "t", NULL, &e)) {
+			store_journal_add(s, i, "/p", NULL, "k", "t", NULL, &e) ||
+			store_audit_add(s, i, &row, &e)) {
 			(void)fprintf(stderr, "%s\n", e.msg);
 			return 2;
 		}
@@ -92,6 +95,7 @@ static int race_count(int n)
 void test_store__many_processes(void)
 {
 	cleanup_store struct store *s = NULL;
+	struct store_chain chain = {0};
 	struct cl_err e;
 	int64_t got = 0;
 
@@ -107,6 +111,9 @@ void test_store__many_processes(void)
 	s = open_as(STORE_RW);
 	CHECK_INT(store_counter_each(s, "c", last_counter, &got, &e), 0);
 	CHECK_INT(got, MANY * 20);
+	CHECK_INT(store_audit_verify(s, 0, NULL, &chain, &e), 0);
+	CHECK(!chain.broken);
+	CHECK_INT(chain.rows, MANY * 20);
 	store_close(cl_steal(&s));
 	expect_sound();
 	gone();

@@ -99,6 +99,59 @@ void test_store__edited_history_is_refused(void)
 	gone();
 }
 
+void test_store__older_is_not_read(void)
+{
+	fresh();
+	store_close(open_as(STORE_CREATE));
+	outside("PRAGMA user_version = 0");
+	expect_refused(STORE_RO, CL_ECONFIG, "has schema 0");
+	gone();
+}
+
+void test_store__locked_is_busy(void)
+{
+	cleanup_store struct store *s = NULL;
+	sqlite3 *db = NULL;
+	struct store_txn t = {0};
+	struct cl_err e;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(sqlite3_open(path, &db), SQLITE_OK);
+	CHECK_INT(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL), SQLITE_OK);
+	CHECK_INT(store_begin(s, &t, &e), -1);
+	CHECK_INT(e.code, CL_EBUSY);
+	CHECK(e.fix[0]);
+	(void)sqlite3_close(db);
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	store_rollback(&t);
+	store_close(cl_steal(&s));
+	gone();
+}
+
+/* A reader never waits for a writer, nor the other way round. */
+void test_store__readers_beside_a_writer(void)
+{
+	cleanup_store struct store *w = NULL, *r = NULL;
+	struct store_txn t = {0};
+	struct store_run_filter f = STORE_RUN_FILTER_INIT;
+	struct cl_err e;
+
+	fresh();
+	w = open_as(STORE_CREATE);
+	r = open_as(STORE_RO);
+	CHECK_INT(store_begin(w, &t, &e), 0);
+	CHECK_INT(insert_run(w, "run_0123456789abcdef01234567", 1, &e), 0);
+	CHECK_INT(runs(r, &f), 0);
+	CHECK_INT(store_commit(&t, &e), 0);
+	CHECK_INT(runs(r, &f), 1);
+	CHECK_INT(insert_run(r, "run_0123456789abcdef01234568", 1, &e), -1);
+	CHECK_INT(e.code, CL_EDENIED);
+	store_close(cl_steal(&r));
+	store_close(cl_steal(&w));
+	gone();
+}
+
 void test_store__truncated(void)
 {
 	fresh();
