@@ -6,6 +6,11 @@ _cloop_follow() { # the words that may follow those typed so far
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
 	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
+	'exec-container') reply='capabilities preflight prepare reap' ;;
+	'exec-container capabilities') reply=" --dir --json --help" ;;
+	'exec-container preflight') reply=" --dir --json --help" ;;
+	'exec-container prepare') reply=" --dir --json --help" ;;
+	'exec-container reap') reply=" --dir --json --help" ;;
 	'hub') reply='bootstrap config audit' ;;
 	'hub config') reply='check show keys' ;;
 	'hub audit') reply='list verify' ;;
@@ -41,6 +46,10 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--bridge') kind=none ;;
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
+	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
+	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
+	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
+	'exec-container reap/--dir'|'exec-container reap/-C') kind=dir ;;
 	'hub bootstrap/--external-url') kind=none ;;
 	'hub bootstrap/--git-proxy-port') kind=none ;;
 	'hub bootstrap/--kube-guard-port') kind=none ;;
@@ -71,7 +80,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -132,6 +132,15 @@ static void set_environment(const char *path)
 		if (putenv(p))
 			refuse("out of memory");
 	}
+}
+
+/* An image that was committed from a container carries the name of that one. */
+static void correct_hostname(void)
+{
+	static struct utsname u;
+
+	if (getenv("HOSTNAME") && !uname(&u))
+		(void)setenv("HOSTNAME", u.nodename, 1);
 }
 
 /* Sources are lifted first, so that none is overwritten before it was moved. */
@@ -258,6 +267,7 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	place_fds(&o);
+	correct_hostname();
 	if (o.env)
 		set_environment(o.env);
 	(void)sigemptyset(&waited);

@@ -265,12 +265,16 @@ static void add_command(const struct ct_request *r, struct cl_strv *out)
 {
 	for (size_t i = 0; i < r->nenv; i++)
 		cl_strv_addf(out, "--env=%s", r->env[i]);
-	cl_strv_add(out, "--entrypoint=" CT_INIT);
+	/* A commit would keep it, and one engine cannot take it back. */
+	if (!r->writable_root)
+		cl_strv_add(out, "--entrypoint=" CT_INIT);
 	for (size_t i = 0; i < r->nextra; i++)
 		if (!dropped(r, r->extra_args[i]))
 			cl_strv_add(out, r->extra_args[i]);
 	cl_strv_add(out, "--");
 	cl_strv_add(out, r->image);
+	if (r->writable_root)
+		cl_strv_add(out, CT_INIT);
 	for (size_t i = 0; i < r->ninit_args; i++)
 		cl_strv_add(out, r->init_args[i]);
 	cl_strv_add(out, "--");

@@ -188,6 +188,16 @@ const char *ct_extra_value(const char *const *args, size_t n, const char *flag);
 /* A path of a mount: absolute, no "//", ".", "..", ':' or control character, <= 4096. */
 bool ct_path_ok(const char *path);
 
+/*
+ * The files that say names in a sandbox (DECISIONS C11): localhost and its own name, the
+ * executor's allow_hosts ("name:addr"); and the resolvers that the filter lets through, as
+ * far as resolv.conf can say them (port 53). Added to out.
+ */
+void ct_hosts_file(
+	const char *hostname, const char *const *allow_hosts, size_t n, struct cl_buf *out);
+struct pol_endpoint;
+void ct_resolv_file(const struct pol_endpoint *resolvers, size_t n, struct cl_buf *out);
+
 /* ---- how it ended, and why it did not start ---- */
 
 enum ct_state { CT_EXITED, CT_FAILED, CT_KILLED };

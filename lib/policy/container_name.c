@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "policy/addr.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,4 +116,31 @@ void ct_build_key(const char *id, const char *repo_digest, const char *const *st
 	}
 	cl_sha256_hex(b.p, b.len, hex);
 	(void)snprintf(out, CT_BUILD_KEY_LEN, "%.16s", hex);
+}
+
+void ct_hosts_file(
+	const char *hostname, const char *const *allow_hosts, size_t n, struct cl_buf *out)
+{
+	cl_buf_addf(out, "127.0.0.1\tlocalhost %s\n::1\tlocalhost\n", hostname);
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strcspn(allow_hosts[i], ":");
+
+		if (allow_hosts[i][len])
+			cl_buf_addf(out, "%s\t%.*s\n", allow_hosts[i] + len + 1, (int)len,
+				allow_hosts[i]);
+	}
+}
+
+void ct_resolv_file(const struct pol_endpoint *resolvers, size_t n, struct cl_buf *out)
+{
+	char text[POL_ADDR_TEXT];
+
+	cl_buf_adds(out, "# written by cloop\n");
+	for (size_t i = 0; i < n; i++) {
+		if (resolvers[i].port != 53)
+			continue;
+		pol_addr_text(&resolvers[i].addr, text);
+		cl_buf_addf(out, "nameserver %s\n", text);
+	}
+	cl_buf_adds(out, "options edns0\n");
 }

@@ -4,8 +4,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* Nothing else of the caller's environment: not its proxies, not its secrets, and not what
@@ -37,12 +39,13 @@ const char *engine_env(const struct engine *en, const char *name)
 	return en->env.n ? env_value(en->env.v, name) : NULL;
 }
 
-static void take_env(char *const *envp, struct cl_strv *out)
+static void take_env(enum ct_engine kind, char *const *envp, struct cl_strv *out)
 {
 	cl_strv_add(out, "PATH=" SYS_PATH);
 	/* Somebody's client settings may name another daemon, or proxies (with their passwords)
-	   that the client then sets inside every container. */
-	cl_strv_add(out, "DOCKER_CONFIG=/nonexistent");
+	   that docker's client then sets inside every container. */
+	if (kind == CT_DOCKER)
+		cl_strv_add(out, "DOCKER_CONFIG=/nonexistent");
 	for (const char *const *n = engine_env_names; *n; n++) {
 		const char *v = env_value(envp, *n);
 
@@ -102,7 +105,7 @@ int engine_find(const char *want, char *const *envp, struct engine *out, struct 
 	}
 	if (!out->path)
 		return no_engine(want, e);
-	take_env(envp, &out->env);
+	take_env(out->kind, envp, &out->env);
 	out->rootless = out->kind == CT_PODMAN && geteuid() != 0;
 	host = engine_env(out, "DOCKER_HOST");
 	if (out->kind == CT_DOCKER && host && !cl_starts(host, "unix://")) {
@@ -113,6 +116,28 @@ int engine_find(const char *want, char *const *envp, struct engine *out, struct 
 		return cl_fix(e, "unset DOCKER_HOST, or run a hub on that machine");
 	}
 	return 0;
+}
+
+static uint64_t hard_limit(__rlimit_resource_t resource)
+{
+	struct rlimit rl;
+
+	return getrlimit(resource, &rl) || rl.rlim_max == RLIM_INFINITY ? 0 : rl.rlim_max;
+}
+
+void engine_hard_limits(uint64_t *nofile, uint64_t *nproc)
+{
+	cleanup_fd int fd = open("/proc/sys/kernel/pid_max", O_RDONLY | O_CLOEXEC);
+	char text[24] = "";
+	uint64_t pids;
+
+	*nofile = hard_limit(RLIMIT_NOFILE);
+	*nproc = hard_limit(RLIMIT_NPROC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) <= 0)
+		return;
+	pids = strtoull(text, NULL, 10);
+	if (*nproc && pids && *nproc > pids)
+		*nproc = pids;
 }
 
 int engine_run(

@@ -54,6 +54,13 @@ int engine_call(const struct engine *en, const char *what, const char *image,
 /* "4.3.1". CL_ECONFIG when the program called docker is podman in disguise. Owned. */
 int engine_version(const struct engine *en, char **version, struct cl_err *e);
 
+/*
+ * The highest hard limits that the engine can give to a workload without
+ * CAP_SYS_RESOURCE (ct_request's hard_nofile and hard_nproc): ours, and no more processes
+ * than there are pids, to which podman lowers its own limit. 0: unlimited.
+ */
+void engine_hard_limits(uint64_t *nofile, uint64_t *nproc);
+
 struct engine_info {
 	char *version;           /* of the daemon, for docker */
 	char *cgroup_version;    /* "v1", "v2" */
@@ -77,7 +84,8 @@ int engine_info(const struct engine *en, struct engine_info *out, struct cl_err 
 struct engine_container {
 	char *id, *name, *status; /* status: "running", "exited", "created", "storage", ... */
 	json_t *labels;           /* object of strings */
-	int64_t started_at;       /* Unix seconds; 0 unknown */
+	int64_t created_at;       /* Unix seconds; 0 unknown */
+	int64_t started_at;       /* the same; 0 unknown or never */
 	int64_t exited_at;        /* the same; 0 unknown or still running */
 };
 struct engine_containers {

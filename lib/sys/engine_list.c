@@ -93,6 +93,7 @@ static int podman_list(const struct engine *en, const char *prefix, struct engin
 		c->status = text_of(json_object_get(row, "State"), "unknown");
 		cl_lower(c->status);
 		c->labels = json_incref(json_object_get(row, "Labels"));
+		c->created_at = seconds(json_object_get(row, "Created"));
 		c->started_at = seconds(json_object_get(row, "StartedAt"));
 		c->exited_at = seconds(json_object_get(row, "ExitedAt"));
 	}
@@ -134,6 +135,7 @@ static int docker_inspect(const struct engine *en, const char *ids, const char *
 		c->id = text_of(json_object_get(row, "Id"), "");
 		c->status = text_of(json_object_get(state, "Status"), "unknown");
 		c->labels = json_incref(json_object_get(json_object_get(row, "Config"), "Labels"));
+		c->created_at = seconds(json_object_get(row, "Created"));
 		c->started_at = seconds(json_object_get(state, "StartedAt"));
 		c->exited_at = seconds(json_object_get(state, "FinishedAt"));
 	}

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policy/addr.h"
 #include "policy/container.h"
 
 static const char *const argv_true[] = {"/bin/true"};
@@ -200,6 +201,9 @@ void test_argv__setup_build(void)
 	CHECK_HAS(line, "--cap-drop=ALL --cap-add=CHOWN --cap-add=SETUID ");
 	CHECK_HAS(line, " --user=0:0 ");
 	CHECK_HAS(line, " --workdir=/ ");
+	/* Not as entrypoint: a commit would keep it. */
+	CHECK_HAS(line, " -- sha256:00 /.cloop/init -- /bin/true");
+	CHECK(!strstr(line, "--entrypoint"));
 	r.labels = labels;
 	r.nlabels = 1;
 	refused(&r, "would be committed");
@@ -518,4 +522,16 @@ void test_amounts(void)
 	CHECK_INT(ct_tmp_mb(512), 256);
 	CHECK_INT(ct_tmp_mb(64), 32);
 	CHECK_INT(ct_tmp_mb(1), 1);
+}
+
+void test_files__names(void)
+{
+	const char *const hosts[] = {"a.internal:10.0.0.1", "broken"};
+	struct pol_endpoint r[2] = {{{4, {1, 1, 1, 1}}, 53}, {{4, {9, 9, 9, 9}}, 5353}};
+	cleanup_buf struct cl_buf b = CL_BUF_INIT, c = CL_BUF_INIT;
+
+	ct_hosts_file("box", hosts, 2, &b);
+	CHECK_STR(b.p, "127.0.0.1\tlocalhost box\n::1\tlocalhost\n10.0.0.1\ta.internal\n");
+	ct_resolv_file(r, 2, &c);
+	CHECK_STR(c.p, "# written by cloop\nnameserver 1.1.1.1\noptions edns0\n");
 }

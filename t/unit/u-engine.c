@@ -120,7 +120,7 @@ void test_run__closed_environment(void)
 	env = slurp("env");
 	CHECK_HAS(env, "HOME=/home/x\n");
 	CHECK_HAS(env, "CONTAINERS_CONF=/c\n");
-	CHECK_HAS(env, "DOCKER_CONFIG=/nonexistent\n");
+	CHECK(!strstr(env, "DOCKER_CONFIG"));
 	CHECK(!strstr(env, "SECRET"));
 	CHECK(!strstr(env, "INVOCATION_ID"));
 	CHECK(!strstr(env, "XDG_DATA_HOME"));

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine_verbs.h"
+#include "base/mem.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+int exec_read_executor(struct work_spec *out, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf in = CL_BUF_INIT;
+
+	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e))
+		return -1;
+	return work_executor_read(in.p, in.len, out, e);
+}
+
+char *exec_seccomp(const struct cfg_executor *x, struct cl_err *e)
+{
+	static const char *const places[] = {
+		"../../share/cloop/seccomp", "../../share/seccomp", "../../../share/seccomp"};
+	const char *name = x->seccomp == CFG_SECCOMP_USERNS ? "userns.json" : "strict.json";
+	cleanup_free char *dir = cl_libexec_dir();
+
+	cl_err_init(e);
+	if (x->seccomp == CFG_SECCOMP_ENGINE)
+		return NULL;
+	for (size_t i = 0; i < CL_ARRAY_LEN(places); i++) {
+		cleanup_free char *path = cl_asprintf("%s/%s/%s", dir, places[i], name);
+		char *real = realpath(path, NULL);
+
+		if (real)
+			return real;
+	}
+	(void)cl_fail(e, CL_EUNAVAIL, "the seccomp profile '%s' is not installed", name);
+	(void)cl_fix(e, "install cloop whole, with its share/cloop folder");
+	return NULL;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Preflight: the engine, its runtime, its image. */
+#include "engine_verbs.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "policy/runtime_name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+bool preflight_engine(struct preflight *p)
+{
+	cleanup_free char *version = NULL;
+	const char *name;
+	struct cl_err e;
+
+	if (engine_find(p->x->runtime, environ, &p->engine, &e) ||
+		engine_version(&p->engine, &version, &e)) {
+		find_err(&p->out, FIND_FAIL, "runtime", &e);
+		return false;
+	}
+	name = ct_engine_name(p->engine.kind);
+	find(&p->out, FIND_OK, "runtime", NULL, "%s %s at %s", name, version, p->engine.path);
+	if (engine_info(&p->engine, &p->info, &e)) {
+		find_err(&p->out, FIND_FAIL, "daemon", &e);
+		return false;
+	}
+	find(&p->out, FIND_OK, "daemon", NULL, "%s answers: storage %s at %s, cgroups %s by %s",
+		name, p->info.storage_driver, p->info.store, p->info.cgroup_version,
+		p->info.cgroup_driver);
+	if (p->engine.rootless)
+		find(&p->out, FIND_OK, "rootless", NULL,
+			"podman runs without root: a sandbox that is left is an ordinary user");
+	else if (!geteuid())
+		find(&p->out, FIND_WARN, "rootless",
+			"keep the host's kernel and engine up to date; workloads themselves run as "
+			"the "
+			"project's owner",
+			"the hub runs as root, and so does its engine");
+	return true;
+}
+
+/* A runtime boots a virtual machine only where this opens; a stat would not tell. */
+static void check_kvm(struct preflight *p)
+{
+	cleanup_fd int fd = open("/dev/kvm", O_RDWR | O_CLOEXEC);
+
+	if (fd >= 0)
+		find(&p->out, FIND_OK, "kvm", NULL,
+			"/dev/kvm can be opened for reading and writing");
+	else if (errno == ENOENT || errno == ENXIO || errno == ENODEV)
+		find(&p->out, FIND_FAIL, "kvm",
+			"switch virtualization on in the firmware, or nested virtualization if "
+			"this is a "
+			"virtual machine",
+			"there is no /dev/kvm: %s cannot start a virtual machine here",
+			p->x->oci_runtime);
+	else
+		find(&p->out, FIND_FAIL, "kvm", "add the hub's user to the group kvm",
+			"/dev/kvm cannot be opened: %s", strerror(errno));
+}
+
+static void check_registered(struct preflight *p)
+{
+	const char *name = p->x->oci_runtime;
+	cleanup_free char *known = NULL;
+
+	if (!p->info.runtimes_known) {
+		find(&p->out, FIND_WARN, "oci-runtime",
+			"cloop executor test runs a workload in it, which is the proof",
+			"podman cannot be asked which runtimes it has: '%s' is unverified until "
+			"the first "
+			"run",
+			name);
+		return;
+	}
+	if (cl_strv_has(&p->info.runtimes, name)) {
+		find(&p->out, FIND_OK, "oci-runtime", NULL, "%s is registered with %s", name,
+			ct_engine_name(p->engine.kind));
+		return;
+	}
+	known = cl_join((const char *const *)p->info.runtimes.v, p->info.runtimes.n, ", ");
+	find(&p->out, FIND_FAIL, "oci-runtime",
+		"register it in /etc/docker/daemon.json, or correct oci_runtime",
+		"%s is not registered with docker, which has: %s", name, known);
+}
+
+void preflight_runtime(struct preflight *p)
+{
+	const char *name = p->x->oci_runtime;
+
+	if (!*name)
+		return;
+	check_registered(p);
+	if (rn_userspace_kernel(name)) {
+		find(&p->out, FIND_OK, "gvisor", NULL,
+			"%s is recognised as gVisor: workload system calls are served by the "
+			"Sentry "
+			"rather than the host kernel, so this executor satisfies "
+			"capabilities.kernel_isolated",
+			name);
+		return;
+	}
+	if (!rn_kernel_isolated(name)) {
+		find(&p->out, FIND_WARN, "oci-runtime-isolation",
+			"set oci_runtime to runsc or kata if that was meant",
+			"'%s' is not a runtime that cloop knows to keep workloads off the host "
+			"kernel: this "
+			"executor does not satisfy capabilities.kernel_isolated",
+			name);
+		return;
+	}
+	check_kvm(p);
+}
+
+void preflight_devices(struct preflight *p)
+{
+	find(&p->out, FIND_WARN, "devices", "look at owner and mode of a device node on this host",
+		"whether a granted device can be used inside cannot be told before a run");
+}
+
+void preflight_image(struct preflight *p)
+{
+	cleanup_engine_image struct engine_image im = ENGINE_IMAGE_INIT;
+	struct cl_err e;
+
+	if (engine_image_inspect(&p->engine, p->x->image, &im, &e) ||
+		engine_image_check(&p->engine, &im, &e)) {
+		find_err(&p->out, FIND_FAIL, "image", &e);
+		return;
+	}
+	if (im.tmp_mode >= 0 && im.tmp_mode != 01777 && p->engine.rootless)
+		find(&p->out, FIND_WARN, "image", "build it with 'RUN chmod 1777 /tmp'",
+			"/tmp of '%s' has mode %04o: the sandbox's user could not write there",
+			p->x->image, im.tmp_mode);
+	else
+		find(&p->out, FIND_OK, "image", NULL, "%s is here: %s", p->x->image,
+			*im.pinned ? im.pinned : im.id);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#ifndef CLOOP_EXEC_CONTAINER_PREPARE_H
+#define CLOOP_EXEC_CONTAINER_PREPARE_H
+
+#include "engine_verbs.h"
+
+struct prepared {
+	const struct cl_ctx *ctx; /* for talk on standard error */
+	struct engine engine;
+	struct engine_image image; /* what was asked for */
+	struct engine_image built; /* with setup: what is run */
+	bool cached, setup_reused;
+	char setup_key[CT_BUILD_KEY_LEN];
+	struct cl_strv warnings;
+	char *cache; /* the hub's folder of cached answers */
+};
+#define PREPARED_INIT ((struct prepared){.image = ENGINE_IMAGE_INIT, .built = ENGINE_IMAGE_INIT})
+void prepared_release(struct prepared *p);
+
+/*
+ * The image of the spec's setup commands over p->image, found or built with the run's own
+ * network and limits (DECISIONS E8). The last lines of a failing step go to standard error.
+ */
+int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *e);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "engine_verbs.h"
+
+extern const struct cl_spec exec_container_spec;
+
+static const struct cl_example capabilities_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
+	 "exec-container "
+	 "capabilities",
+		"what placement may count on", true},
+	{0},
+};
+
+static const struct cl_exit preflight_exits[] = {
+	{1, "a finding is fatal: nothing would start"},
+	{0},
+};
+
+static const struct cl_example preflight_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
+	 "exec-container "
+	 "preflight",
+		"everything that can be known before a run", true},
+	{0},
+};
+
+static const struct cl_exit prepare_exits[] = {
+	{1, "the image is refused, or a setup step failed"},
+	{0},
+};
+
+static const struct cl_example prepare_examples[] = {
+	{"cloop exec-container prepare < spec.json", "the one image that start would run", false},
+	{0},
+};
+
+static const struct cl_example reap_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
+	 "exec-container reap",
+		"collect what a killed process left", false},
+	{0},
+};
+
+static const struct cl_verb verbs[] = {
+	{.name = "capabilities",
+		.summary = "say what this executor can do",
+		.examples = capabilities_examples,
+		.run = cmd_capabilities},
+	{.name = "preflight",
+		.summary = "look for everything that would stop a run",
+		.exits = preflight_exits,
+		.examples = preflight_examples,
+		.run = cmd_preflight},
+	{.name = "prepare",
+		.summary = "judge, find and pin the image of a spec, and build its setup",
+		.exits = prepare_exits,
+		.examples = prepare_examples,
+		.run = cmd_prepare},
+	{.name = "reap",
+		.summary = "collect what belongs to nobody any more",
+		.examples = reap_examples,
+		.run = cmd_reap},
+	{0},
+};
+
+static const struct cl_text environment[] = {
+	{"CLOOP_RUN_DIR", "where runtime folders are, instead of /run/cloop"},
+	{"CONTAINERS_CONF", "podman's configuration, passed on"},
+	{"CONTAINERS_STORAGE_CONF", "podman's storage configuration, passed on"},
+	{"DOCKER_HOST", "docker's socket on this machine, passed on"},
+	{"XDG_RUNTIME_DIR", "runtime folder of a user who is not root"},
+	{0},
+};
+
+static const struct cl_text files[] = {
+	{"DIR/.cloop/cache", "what the engine said of images, for as long as it holds"},
+	{"/run/cloop", "runtime folders of live workloads and setup builds"},
+	{"/usr/local/share/cloop/seccomp", "the profiles for seccomp: strict and userns"},
+	{0},
+};
+
+static const char *const see_also[] = {
+	"cloop-exec(7)", "cloop-run(1)", "cloop-config.yaml(5)", "cloop-sandbox.yaml(5)", NULL};
+
+const struct cl_spec exec_container_spec = {
+	.name = "cloop-exec-container",
+	.summary = "the driver for containers of podman and docker",
+	.verbs = verbs,
+	.environment = environment,
+	.files = files,
+	.see_also = see_also,
+};
