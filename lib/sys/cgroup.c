@@ -296,6 +296,25 @@ int cg_add(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e)
 	return 0;
 }
 
+int cg_lend_memory(const struct cg *c, pid_t pid, struct cl_err *e)
+{
+	const struct cg_hierarchy *h = cg_memory(c, e);
+	cleanup_free char *procs = NULL;
+	char text[16];
+	int sys;
+
+	if (!h)
+		return -1;
+	if (h->v2)
+		return 0;
+	procs = cl_asprintf("%s" CG_PARENT "/cgroup.procs", h->dir);
+	(void)snprintf(text, sizeof(text), "%d", (int)pid);
+	sys = cg_put(procs, text);
+	if (sys && sys != ESRCH)
+		return cl_fail_sys(e, CL_EOS, sys, "cannot put process %d into '%s'", (int)pid, procs);
+	return 0;
+}
+
 /* One limit: on v1 a rise must lift the one with swap first, a fall must lower it last. */
 static int put_v1(const struct cg_hierarchy *h, const char *handle, const char *text)
 {

@@ -62,6 +62,13 @@ int cg_set_memory(const struct cg *c, const char *handle, int64_t bytes, struct 
 int cg_add(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e);
 
 /*
+ * Takes a process out of the handle's memory accounting, into CG_PARENT's: what an engine
+ * needs to clean up must not die of the workload's limit. Nothing to do on v2, where the
+ * limit's notice does not mind.
+ */
+int cg_lend_memory(const struct cg *c, pid_t pid, struct cl_err *e);
+
+/*
  * The processes of the tree, ascending, each once, whatever hierarchy names it (those of a
  * foreign pid namespace are not counted). *pids is the caller's to free; NULL when n is 0.
  */

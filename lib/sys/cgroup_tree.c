@@ -25,11 +25,15 @@ static int children(const char *dir, struct cl_strv *out)
 	if (!d)
 		return errno == ENOENT || errno == ENODEV ? 0 : errno;
 	while ((entry = readdir(d))) {
-		cleanup_free char *path = cl_asprintf("%s/%s", dir, entry->d_name);
+		cleanup_free char *path = NULL;
 		struct stat st;
 
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..") &&
-			!lstat(path, &st) && S_ISDIR(st.st_mode))
+		/* A cgroup holds dozens of files; those need not be looked at. */
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..") ||
+			(entry->d_type != DT_DIR && entry->d_type != DT_UNKNOWN))
+			continue;
+		path = cl_asprintf("%s/%s", dir, entry->d_name);
+		if (!lstat(path, &st) && S_ISDIR(st.st_mode))
 			cl_strv_add(out, path);
 	}
 	(void)closedir(d);
