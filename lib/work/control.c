@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/control.h"
+#include "base/err_json.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -146,4 +147,22 @@ int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struc
 	}
 	*msg = json_incref(d.root);
 	return 0;
+}
+
+int control_ask(const char *path, json_t *msg, struct cl_err *e)
+{
+	cleanup_fd int fd = -1;
+	int fds[CONTROL_FDS], rc = 0;
+	json_t *got = NULL;
+	size_t n;
+
+	if (control_connect(path, &fd, e) || control_send(fd, msg, NULL, 0, e) ||
+		control_recv(fd, &got, fds, &n, e))
+		return -1;
+	if (!got)
+		return cl_fail(e, CL_EUNAVAIL, "the supervisor went away");
+	if (json_object_get(got, "error"))
+		rc = cl_err_from_json(got, e);
+	json_decref(got);
+	return rc;
 }

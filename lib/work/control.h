@@ -3,7 +3,8 @@
  * How commands talk to a workload's shim: a SOCK_SEQPACKET socket in its runtime folder
  * (which only its owner can enter), one JSON object a packet, descriptors beside it.
  *
- *   {"op":"attach"}  + stdout, stderr [, stdin]  -> {"ok":true}, and {"ended":{...}} at the end
+ *   {"op":"attach"[,"replay":false]} + stdout, stderr [, stdin]
+ *                                                -> {"ok":true}, and {"ended":{...}} at the end
  *   {"op":"wait"}                                -> {"ended":{...}} at the end
  *   {"op":"status"}                              -> {"ok":true, "state":...}
  *   {"op":"signal","signal":"interrupt"|"terminate"|"kill","cause":...} -> {"ok":true}
@@ -28,5 +29,8 @@ int control_send(int fd, json_t *msg, const int *fds, size_t nfds, struct cl_err
  * CONTROL_FDS descriptors are taken into fds[], *nfds of them, owned.
  */
 int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struct cl_err *e);
+
+/* Connects, sends one request, reads its answer: 0, or the error the peer gave. */
+int control_ask(const char *path, json_t *msg, struct cl_err *e);
 
 #endif

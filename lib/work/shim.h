@@ -57,6 +57,12 @@ struct shim_job {
 };
 
 /*
+ * Closes every descriptor above 2. For a command that forks a shim, before it opens
+ * anything: what a caller leaked into it would stay open as long as the workload.
+ */
+void shim_close_inherited(void);
+
+/*
  * Forks the shim. Returns when the workload runs (0, *out is its row as stored, owned), or
  * with the error that stopped it; then nothing is left of it.
  */
@@ -74,6 +80,10 @@ int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *ar
 const struct shim_job *shim_job(const struct shim *s);
 const struct rundir *shim_rundir(const struct shim *s);
 struct store *shim_store(const struct shim *s);
+/* Signals the workload's first process by its pidfd; one that has ended is success. */
+int shim_signal_init(struct shim *s, int sig, struct cl_err *e);
+/* True when the monitor's own status was seen: the engine has cleaned up behind itself. */
+bool shim_monitor_known(const struct shim *s);
 /* A line into the workload's log, as stream "note", and into the project's journal. */
 void shim_note(struct shim *s, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

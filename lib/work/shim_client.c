@@ -63,8 +63,10 @@ static json_t *refusal(const char *text)
 	return cl_err_json(&e);
 }
 
-static json_t *op_attach(struct shim *s, struct shim_client *c, int *fds, size_t n)
+static json_t *op_attach(struct shim *s, struct shim_client *c, json_t *msg, int *fds, size_t n)
 {
+	/* What a pump read before it knew of its client is in the log, and comes from there. */
+	const char *replay = json_is_false(json_object_get(msg, "replay")) ? NULL : s->log;
 	struct cl_err e;
 
 	for (size_t i = 0; i < SHIM_CLIENTS; i++)
@@ -72,17 +74,14 @@ static json_t *op_attach(struct shim *s, struct shim_client *c, int *fds, size_t
 			return refusal("somebody is attached already");
 	if (n < 2)
 		return refusal("attach needs two descriptors");
+	if (s->told)
+		return shim_ended_json(s); /* the streams are closed; the log has them */
 	c->attached = c->waiting = true;
-	if (s->reading) {
-		pump_attach(s->out, cl_steal_fd(&fds[0]), s->log);
-		pump_attach(s->err, cl_steal_fd(&fds[1]), s->log);
-	} else {
-		shim_start_reading(s);
-		if (s->out)
-			pump_attach(s->out, cl_steal_fd(&fds[0]), NULL);
-		if (s->err)
-			pump_attach(s->err, cl_steal_fd(&fds[1]), NULL);
-	}
+	shim_start_reading(s);
+	if (s->out)
+		pump_attach(s->out, cl_steal_fd(&fds[0]), replay);
+	if (s->err)
+		pump_attach(s->err, cl_steal_fd(&fds[1]), replay);
 	if (s->stdin_w >= 0 && n > 2)
 		(void)pump_input(
 			cl_steal_fd(&fds[2]), cl_steal_fd(&s->stdin_w), s->notify, &s->in, &e);
@@ -127,7 +126,7 @@ static json_t *op_stop(struct shim *s, json_t *msg)
 
 static json_t *op_status(const struct shim *s)
 {
-	if (s->settled)
+	if (s->recorded)
 		return shim_ended_json(s);
 	return json_pack("{s:b, s:s}", "ok", 1, "state", "running");
 }
@@ -139,7 +138,7 @@ static json_t *dispatch(struct shim *s, struct shim_client *c, json_t *msg, int 
 	if (!op)
 		return refusal("no op");
 	if (!strcmp(op, "attach"))
-		return op_attach(s, c, fds, n);
+		return op_attach(s, c, msg, fds, n);
 	if (!strcmp(op, "signal"))
 		return op_signal(s, msg);
 	if (!strcmp(op, "stop"))
@@ -148,6 +147,9 @@ static json_t *dispatch(struct shim *s, struct shim_client *c, json_t *msg, int 
 		return op_status(s);
 	if (strcmp(op, "wait") != 0)
 		return refusal("op must be attach, wait, status, signal or stop");
+	/* Between the end and the last of the cleaning up there is nothing left to wait for. */
+	if (s->told)
+		return shim_ended_json(s);
 	c->waiting = true;
 	return ok();
 }
@@ -179,6 +181,7 @@ void shim_tell_ended(struct shim *s)
 	json_t *j = shim_ended_json(s);
 	struct cl_err e;
 
+	s->told = true;
 	for (size_t i = 0; i < SHIM_CLIENTS; i++)
 		if (s->clients[i].fd >= 0 && s->clients[i].waiting)
 			(void)control_send(s->clients[i].fd, j, NULL, 0, &e);

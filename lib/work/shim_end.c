@@ -44,7 +44,7 @@ static void judge(struct shim *s)
 }
 
 /* Tries a few times: the end of a run is worth waiting for a busy store. */
-static void record(struct shim *s)
+static void write_down(struct shim *s)
 {
 	const struct store_handle *row = &s->job.row;
 	const char *text = s->error[0] ? s->error : NULL;
@@ -72,18 +72,24 @@ static void record(struct shim *s)
 	json_decref(detail);
 }
 
-void shim_settle(struct shim *s)
+void shim_record(struct shim *s)
+{
+	if (s->recorded)
+		return;
+	if (s->driver->out_of_memory(s->arg))
+		s->oom = true;
+	judge(s);
+	write_down(s);
+	s->recorded = true;
+}
+
+void shim_collect(struct shim *s)
 {
 	struct cl_err e;
 	bool won;
 
-	if (s->driver->out_of_memory(s->arg))
-		s->oom = true;
-	judge(s);
-	record(s);
 	s->driver->collect(s->arg, s);
 	(void)store_handle_end(s->store, s->job.row.id, sys_now_ms(), &won, &e);
-	s->settled = true;
 }
 
 json_t *shim_ended_json(const struct shim *s)

@@ -6,6 +6,9 @@
 #include "work/pump.h"
 #include "work/shim.h"
 
+#include "policy/diskwatch.h"
+#include "sys/diskwalk.h"
+
 #define SHIM_CLIENTS   32
 #define SHIM_ATTACH_MS 10000 /* how long output waits for the client that was announced */
 #define SHIM_GRACE_MS  10000 /* between SIGTERM and SIGKILL of a stop */
@@ -41,9 +44,12 @@ struct shim {
 	struct shim_client clients[SHIM_CLIENTS];
 	struct shim_started started;
 	struct shim_due due;
+	struct dw_watch dw;
+	struct diskwalk *walk; /* one at a time; NULL: none runs */
 	/* how it ended */
-	bool ended;   /* the workload is over; its status is below */
-	bool settled; /* recorded, collected */
+	bool ended;    /* the workload is over; its status is below */
+	bool recorded; /* the run's row says how it ended */
+	bool told;     /* the clients know */
 	bool monitor_known, oom;
 	int status;               /* as a shell has it; -1 unknown */
 	bool killing;             /* SIGKILL was sent by us */
@@ -59,24 +65,31 @@ int shim_setup(struct shim *s, bool adopting, struct cl_err *e);
 /* Starts the pumps; what the workload wrote so far waits in its pipes. */
 void shim_start_reading(struct shim *s);
 void shim_release(struct shim *s);
-/* shim_loop.c: until the workload is over and everything is recorded. */
-void shim_loop(struct shim *s);
+/*
+ * shim_loop.c: until the workload is over and everything is recorded. `asked` false: whoever
+ * wanted it died before it could be told, so nobody would know of it; it is killed.
+ */
+void shim_loop(struct shim *s, bool asked);
 /* shim_client.c */
 void shim_accept(struct shim *s);
 void shim_client_ready(struct shim *s, struct shim_client *c);
 void shim_tell_ended(struct shim *s);
 /* shim_watch.c */
-void shim_watch_init(struct shim *s);
+void shim_watch_init(struct shim *s, bool adopting);
 void shim_watch_due(struct shim *s, int64_t now);
 int64_t shim_watch_next(const struct shim *s);
 int shim_watch_fd(const struct shim *s);
+void shim_watch_ready(struct shim *s);
 /* Notes a cause (the first stays) and kills. */
 void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
 /* shim_end.c */
-void shim_settle(struct shim *s);
+/* Judges the end and writes it down; once. */
+void shim_record(struct shim *s);
+/* Leaves nothing of the workload, and ends its row. */
+void shim_collect(struct shim *s);
 json_t *shim_ended_json(const struct shim *s);
 
 #endif

@@ -13,6 +13,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define MONITOR_MS 20000 /* how long an engine may take to clean up behind a workload */
+
+bool shim_monitor_known(const struct shim *s)
+{
+	return s->monitor_known;
+}
+
+int shim_signal_init(struct shim *s, int sig, struct cl_err *e)
+{
+	return s->init_fd < 0 ? 0 : sys_pidfd_kill(s->init_fd, sig, e);
+}
+
+/* What is still in the pipes is read, then the pumps stop. */
+static void finish_pumps(struct shim *s)
+{
+	if (s->out && !s->out_done)
+		pump_finish(s->out);
+	if (s->err && !s->err_done)
+		pump_finish(s->err);
+}
+
 /* The workload is over: its status is `status`, as a shell has it, or -1 when nobody knows. */
 static void ended(struct shim *s, int status)
 {
@@ -22,12 +43,6 @@ static void ended(struct shim *s, int status)
 	s->status = status;
 	if (s->stdin_w >= 0)
 		(void)close(cl_steal_fd(&s->stdin_w));
-	if (s->reading) {
-		if (s->out)
-			pump_finish(s->out);
-		if (s->err)
-			pump_finish(s->err);
-	}
 }
 
 static void reap(struct shim *s)
@@ -56,17 +71,21 @@ static void on_signal(struct shim *s)
 	reap(s);
 }
 
-/* The first process of an adopted workload ended: only cloop-init's note knows how. */
+/*
+ * The workload's first process ended. Its note says how, a moment before the monitor has
+ * cleaned up and says the same; without a note (it was killed) the monitor is waited for,
+ * and where there is none, nobody knows.
+ */
 static void on_init_end(struct shim *s)
 {
 	int status = -1;
 
 	(void)close(cl_steal_fd(&s->init_fd));
-	if (s->started.monitor)
-		return; /* its monitor will say */
-	if (!rundir_exit_status(&s->rd, &status) && s->has_cause)
-		status = 128 + SIGKILL;
-	ended(s, status);
+	if (rundir_exit_status(&s->rd, &status)) {
+		ended(s, status);
+	} else if (!s->started.monitor) {
+		ended(s, s->has_cause ? 128 + SIGKILL : -1);
+	}
 }
 
 static void on_pump(struct shim *s)
@@ -105,7 +124,7 @@ static int poll_all(struct shim *s, int timeout)
 		{s->notify, on_pump},
 		{s->init_fd, on_init_end},
 		{s->driver->memory_fd(s->arg), on_memory},
-		{shim_watch_fd(s), NULL},
+		{shim_watch_fd(s), shim_watch_ready},
 	};
 	struct pollfd fds[CL_ARRAY_LEN(slots) + SHIM_CLIENTS];
 	size_t n = CL_ARRAY_LEN(slots);
@@ -117,7 +136,7 @@ static int poll_all(struct shim *s, int timeout)
 	if (poll(fds, n + SHIM_CLIENTS, timeout) < 0)
 		return errno == EINTR ? 0 : -1;
 	for (size_t i = 0; i < n; i++)
-		if (fds[i].revents && slots[i].fn)
+		if (fds[i].revents)
 			slots[i].fn(s);
 	for (size_t i = 0; i < SHIM_CLIENTS; i++)
 		if (fds[n + i].revents && s->clients[i].fd == fds[n + i].fd)
@@ -131,35 +150,39 @@ static bool output_pending(const struct shim *s)
 	return !s->reading || !s->out_done || !s->err_done;
 }
 
-void shim_loop(struct shim *s)
+void shim_loop(struct shim *s, bool asked)
 {
-	struct cl_err e;
-
 	if (s->started.init)
 		s->init_fd = pidfd_open(s->started.init, 0);
 	if (!s->started.monitor && s->init_fd < 0)
 		on_init_end(s);
-	if (s->job.attached)
+	if (!asked)
+		shim_kill(s, OUTCOME_KILLED, "the command that started it was gone before it ran");
+	if (s->job.attached && asked)
 		s->due.attach = sys_mono_ms() + SHIM_ATTACH_MS;
 	else
 		shim_start_reading(s);
 	reap(s);
 	/* The client of an ended workload may be slow; what is recorded does not wait for it. */
 	while (!s->ended || output_pending(s)) {
-		int64_t now = sys_mono_ms(), next = shim_watch_next(s), left = next - now;
+		int64_t next, left;
 
+		if (s->ended) {
+			shim_record(s);
+			finish_pumps(s);
+		}
+		next = shim_watch_next(s);
+		left = next - sys_mono_ms();
 		if (poll_all(s, next ? (int)(left < 0 ? 0 : left > 60000 ? 60000 : left) : -1))
 			break;
 		shim_watch_due(s, sys_mono_ms());
-		if (s->ended && !s->settled)
-			shim_settle(s);
-		if (s->ended && s->reading && s->out && s->err) {
-			pump_finish(s->out);
-			pump_finish(s->err);
-		}
 	}
-	if (!s->settled)
-		shim_settle(s);
+	shim_record(s);
 	shim_tell_ended(s);
-	(void)e;
+	/* The engine's own cleaning up comes first, or it would be found half done. */
+	for (int64_t until = sys_mono_ms() + MONITOR_MS;
+		s->started.monitor && !s->monitor_known && sys_mono_ms() < until;)
+		if (poll_all(s, 1000))
+			break;
+	shim_collect(s);
 }

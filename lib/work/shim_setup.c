@@ -102,7 +102,7 @@ int shim_setup(struct shim *s, bool adopting, struct cl_err *e)
 		rundir_open_fifo(s->rd.err, &s->read_err, &s->keep_err, e) ||
 		control_listen(s->rd.sock, &s->listen_fd, e))
 		return -1;
-	shim_watch_init(s);
+	shim_watch_init(s, adopting);
 	return adopting ? 0 : make_stdin(s, &s->child_stdin, e);
 }
 
@@ -118,6 +118,8 @@ void shim_release(struct shim *s)
 	int *fds[] = {&s->sigfd, &s->listen_fd, &s->notify, &s->init_fd, &s->keep_out, &s->keep_err,
 		&s->read_out, &s->read_err, &s->exit_fd, &s->stdin_w, &s->child_stdin};
 
+	diskwalk_cancel(s->walk);
+	s->walk = NULL;
 	pump_free(s->out);
 	pump_free(s->err);
 	pump_free(s->in);

@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,25 +30,28 @@ struct store *shim_store(const struct shim *s)
 	return s->store;
 }
 
-/* Sends {"error":...} or {"ok":true} to the process that asked for the start. */
-static void report(struct shim *s, const struct cl_err *e)
+/*
+ * Sends {"error":...} or {"ok":true} to the process that asked for the start. False when
+ * that is gone.
+ */
+static bool report(struct shim *s, const struct cl_err *e)
 {
 	json_t *j = e ? cl_err_json(e) : json_pack("{s:b}", "ok", 1);
 	cleanup_free char *text = cl_json_text(j);
+	bool heard = s->report >= 0 && write(s->report, text, strlen(text)) > 0;
 
 	json_decref(j);
-	if (s->report >= 0) {
-		(void)!write(s->report, text, strlen(text));
+	if (s->report >= 0)
 		(void)close(s->report);
-		s->report = -1;
-	}
+	s->report = -1;
+	return heard;
 }
 
 /*
  * A session of its own, no terminal, no descriptors of the caller's; orphans of the
  * engine become ours, so that conmon's exit status reaches us.
  */
-static int detach(struct shim *s, struct cl_err *e)
+static int detach(struct cl_err *e)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -61,14 +63,6 @@ static int detach(struct shim *s, struct cl_err *e)
 			return cl_fail_sys(e, CL_EOS, errno, "cannot become a supervisor");
 	if (null > 2)
 		(void)close(null);
-	/* The report pipe is the one descriptor that is still needed. */
-	if (s->report != 3) {
-		if (dup2(s->report, 3) < 0)
-			return cl_fail_sys(e, CL_EOS, errno, "cannot become a supervisor");
-		s->report = 3;
-	}
-	(void)fcntl(3, F_SETFD, FD_CLOEXEC);
-	(void)close_range(4, ~0U, 0);
 	(void)!chdir("/"); /* so that no file system is kept busy */
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)signal(SIGHUP, SIG_IGN);
@@ -119,20 +113,31 @@ static int run_workload(struct shim *s, struct cl_err *e)
 	return 0;
 }
 
+/* False when the run of an adopted workload was given up as not started. */
+static bool still_wanted(struct shim *s)
+{
+	cleanup_run_row struct store_run run = STORE_RUN_INIT;
+	struct cl_err e;
+
+	if (!s->job.row.run_id || store_run_get(s->store, s->job.row.run_id, &run, &e))
+		return true;
+	return strcmp(run.state, "finished") != 0;
+}
+
 static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 {
-	bool won = false;
+	bool won = false, asked = true;
 	struct cl_err e;
 	int rc;
 
 	cl_err_init(&e);
-	rc = detach(s, &e);
+	rc = detach(&e);
 	if (!rc)
 		rc = take_row(s, adopting, &won, &e);
 	if (rc || !won) {
 		if (!rc)
 			(void)cl_fail(&e, CL_EBUSY, "another supervisor has it");
-		report(s, &e);
+		(void)report(s, &e);
 		_exit(0); /* lint: allow */
 	}
 	if (adopting) {
@@ -141,9 +146,10 @@ static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 			rc = s->driver->adopt(s->arg, s, &s->started, &e);
 		if (rc)
 			shim_note(s, "adopt", "could not be taken over: %s", e.msg);
-		report(s, NULL);
+		(void)report(s, NULL);
 		shim_note(s, "adopt", "the supervisor was gone; process %d watches now",
 			(int)getpid());
+		asked = still_wanted(s);
 	} else {
 		rc = run_workload(s, &e);
 		if (rc) {
@@ -154,14 +160,19 @@ static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 			(void)store_handle_end(
 				s->store, s->job.row.id, sys_now_ms(), &ignored, &e2);
 			shim_release(s);
-			report(s, &e);
+			(void)report(s, &e);
 			_exit(0); /* lint: allow */
 		}
-		report(s, NULL);
+		asked = report(s, NULL);
 	}
-	shim_loop(s);
+	shim_loop(s, asked);
 	shim_release(s);
 	_exit(0); /* lint: allow */
+}
+
+void shim_close_inherited(void)
+{
+	(void)close_range(3, ~0U, 0);
 }
 
 /* Reads what the shim reported: 0, or the error it met. */

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "work/sweep.h"
-#include "base/doc.h"
-#include "base/err_json.h"
+#include "work/sweep_internal.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "cli/cli.h"
 #include "store/journal.h"
 #include "sys/clock.h"
-#include "sys/proc.h"
+#include "work/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,30 +55,16 @@ static int look_at_run(const struct store_run *r, void *arg, struct cl_err *e)
  */
 static int adopt(struct sweep *s, const char *handle, const char *driver, struct cl_err *e)
 {
-	cleanup_free char *name = cl_asprintf("cloop-exec-%s", driver), *path = cl_sibling(name);
-	json_t *in = json_pack("{s:s, s:s}", "handle", handle, "hub", s->hub_dir);
-	cleanup_free char *text = cl_json_text(in);
-	char *argv[] = {name, (char *)"adopt", (char *)"--json", NULL};
-	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	json_t *in = json_pack("{s:s, s:s}", "handle", handle, "hub", s->hub_dir), *out = NULL;
+	int rc = work_driver(driver, "adopt", in, &out, e);
 
 	json_decref(in);
-	r.spawn.path = path;
-	r.spawn.argv = argv;
-	r.spawn.envp = s->envp;
-	r.input = text;
-	r.input_len = strlen(text);
-	r.timeout_ms = 60000;
-	if (sys_run(&r, e))
-		return -1;
-	if (!r.status) {
+	if (!rc && json_is_true(json_object_get(out, "adopted"))) {
 		s->adopted++;
 		cl_strv_addf(&s->notes, "adopted %s", handle);
-		return 0;
 	}
-	if (cl_doc_parse(&d, CL_DOC_JSON, path, r.err.p, r.err.len, NULL, e))
-		return cl_fail(e, CL_EBUG, "%s adopt ended with status %d", name, r.status);
-	return cl_err_from_json(d.root, e);
+	json_decref(out);
+	return rc;
 }
 
 static void finish_lost(struct todo *t, const char *run)
@@ -125,6 +107,8 @@ int sweep_pass(struct sweep *s, struct cl_err *e)
 	if (store_open(s->state_path, STORE_RW, &t.store, e))
 		return -1;
 	rc = pass(&t, e);
+	if (!rc && s->collect)
+		sweep_collect(s, t.store);
 	store_close(t.store);
 	cl_strv_release(&t.dead);
 	cl_strv_release(&t.driver);

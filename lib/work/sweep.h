@@ -15,8 +15,7 @@ struct sweep {
 	const char *state_path;
 	const char *log_dir;
 	const char *run_base;
-	char *const *envp; /* for drivers */
-	bool collect;      /* also ask drivers and look for leftovers (slower) */
+	bool collect; /* also look for what ended workloads have left (slower) */
 	/* out */
 	size_t live, adopted, lost, collected;
 	struct cl_strv notes; /* one line for each thing done */
@@ -28,7 +27,6 @@ void sweep_release(struct sweep *s);
 
 /* How long a run may be starting without a workload, and logs are kept. Milliseconds. */
 #define SWEEP_STARTING_MS (5 * 60 * 1000LL)
-#define SWEEP_GRACE_MS    (10 * 60 * 1000LL)
 #define SWEEP_LOGS_MS     (14 * 24 * 3600 * 1000LL)
 
 #endif

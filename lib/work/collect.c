@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The slow half of a sweep: what belongs to workloads that have ended and is still there.
+ * Only what our own store knows as ended is touched: another hub's things are named
+ * alike, and they are its own.
+ */
+#include "work/sweep_internal.h"
+#include "base/mem.h"
+#include "sys/cgroup.h"
+#include "sys/clock.h"
+#include "sys/net.h"
+#include "sys/path.h"
+#include "work/rundir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+/* True when the handle is ours and over since at least `ms`. */
+static bool over_since(struct store *store, const char *handle, int64_t ms)
+{
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+	struct cl_err e;
+
+	/* An exact id only: a prefix would complete to somebody else's. */
+	if (strlen(handle) != STORE_HANDLE_ID - 1 || store_handle_get(store, handle, &h, &e))
+		return false;
+	return !strcmp(h.state, "ended") && sys_now_ms() - h.ended_at >= ms;
+}
+
+static void did(struct sweep *s, const char *what, const char *handle)
+{
+	s->collected++;
+	cl_strv_addf(&s->notes, "removed %s of %s", what, handle);
+}
+
+static void cgroups(struct sweep *s, struct store *store)
+{
+	cleanup_strv struct cl_strv handles = CL_STRV_INIT;
+	cleanup_cg struct cg cg = CG_INIT;
+	struct cl_err e;
+
+	if (cg_open(&cg, NULL, &e) || cg_list(&cg, &handles, &e))
+		return;
+	for (size_t i = 0; i < handles.n; i++) {
+		const char *h = handles.v[i];
+
+		if (!over_since(store, h, SWEEP_SETTLE_MS))
+			continue;
+		if (!cg_kill(&cg, h, 5000, &e) && !cg_remove(&cg, h, &e))
+			did(s, "the cgroup", h);
+	}
+}
+
+static void networks(struct sweep *s, struct store *store)
+{
+	cleanup_strv struct cl_strv handles = CL_STRV_INIT;
+	struct cl_err e;
+
+	if (net_list(s->run_base, &handles, &e))
+		return;
+	for (size_t i = 0; i < handles.n; i++)
+		if (over_since(store, handles.v[i], SWEEP_SETTLE_MS) &&
+			!net_teardown(s->run_base, handles.v[i], NULL, NULL, &e))
+			did(s, "the network", handles.v[i]);
+}
+
+/* Entries of a directory; an absent one has none. */
+static void entries(const char *dir, struct cl_strv *out)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *de;
+
+	while (d && (de = readdir(d)))
+		if (de->d_name[0] != '.')
+			cl_strv_add(out, de->d_name);
+	if (d)
+		(void)closedir(d);
+}
+
+static void rundirs(struct sweep *s, struct store *store)
+{
+	cleanup_free char *dir = cl_asprintf("%s/w", s->run_base);
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
+	entries(dir, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		cleanup_rundir struct rundir rd = {0};
+
+		if (!over_since(store, names.v[i], SWEEP_SETTLE_MS))
+			continue;
+		rundir_init(&rd, s->run_base, names.v[i]);
+		rundir_remove(&rd);
+		did(s, "the runtime folder", names.v[i]);
+	}
+}
+
+static void logs(struct sweep *s, struct store *store)
+{
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+	cleanup_fd int dir = open(s->log_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	struct cl_err e;
+
+	if (dir < 0)
+		return;
+	entries(s->log_dir, &names);
+	for (size_t i = 0; i < names.n; i++)
+		if (over_since(store, names.v[i], SWEEP_LOGS_MS) &&
+			!sys_rmtree(dir, names.v[i], &e))
+			did(s, "the log", names.v[i]);
+}
+
+void sweep_collect(struct sweep *s, struct store *store)
+{
+	cgroups(s, store);
+	networks(s, store);
+	rundirs(s, store);
+	logs(s, store);
+}
