@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine_verbs.h"
+#include "verbs.h"
 
 extern const struct cl_spec exec_container_spec;
 
@@ -41,6 +42,24 @@ static const struct cl_example reap_examples[] = {
 	{0},
 };
 
+static const struct cl_exit start_exits[] = {
+	{1, "refused; the message names the constraint"},
+	{0},
+};
+
+static const struct cl_example start_examples[] = {
+	{"cloop exec-container start < spec.json",
+		"start what prepare judged; the handle comes back", false},
+	{0},
+};
+
+static const struct cl_example logs_examples[] = {
+	{"echo '{\"handle\":\"c-0123456789ab\",\"hub\":\"/var/lib/cloop\"}' | cloop exec-container "
+	 "logs",
+		"the kept output as JSON lines", false},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "capabilities",
 		.summary = "say what this executor can do",
@@ -56,6 +75,27 @@ static const struct cl_verb verbs[] = {
 		.exits = prepare_exits,
 		.examples = prepare_examples,
 		.run = cmd_prepare},
+	{.name = "start",
+		.summary = "start a workload and print its handle",
+		.exits = start_exits,
+		.examples = start_examples,
+		.run = cmd_start},
+	{.name = "status",
+		.summary = "say whether a workload runs, or how it ended",
+		.run = cmd_status},
+	{.name = "wait",
+		.summary = "wait until a workload has ended, then say how",
+		.run = cmd_wait},
+	{.name = "logs",
+		.summary = "print the kept output of a workload",
+		.examples = logs_examples,
+		.run = cmd_logs},
+	{.name = "signal",
+		.summary = "send interrupt, terminate or kill to a workload",
+		.run = cmd_signal},
+	{.name = "adopt",
+		.summary = "give a workload whose supervisor died a new one",
+		.run = cmd_adopt},
 	{.name = "reap",
 		.summary = "collect what belongs to nobody any more",
 		.examples = reap_examples,

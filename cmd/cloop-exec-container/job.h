@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * One container workload, from its spec to its end. The parts before the fork fill it;
+ * the shim's driver functions work from it. What a later shim needs to take over is
+ * kept in the handle's row as `meta`.
+ */
+#ifndef CLOOP_EXEC_CONTAINER_JOB_H
+#define CLOOP_EXEC_CONTAINER_JOB_H
+
+#include "policy/container.h"
+#include "policy/egress.h"
+#include "sys/cgroup.h"
+#include "sys/engine.h"
+#include "sys/net.h"
+#include "work/shim.h"
+#include "work/spec.h"
+
+enum job_network {
+	JOB_NET_NONE,     /* no interface but lo */
+	JOB_NET_PREPARED, /* a namespace of ours (DECISIONS E12) */
+	JOB_NET_OURS,     /* a network of the engine's that we made, with our filter on it */
+	JOB_NET_ENGINE    /* the operator's named network of the engine */
+};
+
+struct job {
+	const struct work_spec *spec; /* NULL when adopting */
+	struct engine engine;
+	const char *run_base; /* borrowed */
+	char handle[CT_HANDLE_LEN];
+	char *name;    /* of the container */
+	char *project; /* resolved */
+	int project_fd;
+	uid_t uid;
+	gid_t gid;
+	/* image */
+	char *image; /* what is run: pinned */
+	/* network */
+	enum job_network net_kind;
+	char *network; /* name of the network, as engine or bridge altname */
+	char *table;   /* its filter, or NULL */
+	struct eg_policy policy;
+	bool has_policy;
+	struct net_have net;
+	/* cgroup */
+	struct cg cg;
+	struct cg_oom oom;
+	bool has_cg;
+	/* supervision */
+	bool mounts_made; /* this process is in a mount namespace of its own */
+};
+
+void job_init(struct job *j);
+void job_release(struct job *j);
+#define cleanup_job __attribute__((cleanup(job_release)))
+
+/* user.c: the project directory and who the sandbox is (facts 6.4, DECISIONS C3). */
+int job_open_project(struct job *j, struct cl_err *e);
+
+/* network.c: what the spec, the executor and the engine make of the network. */
+int job_plan_network(struct job *j, struct cl_err *e);
+/* Builds it, rules first; *net and *network are what the engine is given. */
+int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
+int job_drop_network(struct job *j, struct cl_err *e);
+
+/* stage.c: everything that is bound into the sandbox, in a mount namespace of our own. */
+struct job_stage {
+	char *workspace, *init_dir;
+	struct ct_mount mounts[SB_MAX_MOUNTS + 4];
+	size_t nmounts;
+	struct cl_strv paths; /* owns the strings of mounts */
+};
+int job_stage(struct job *j, const struct rundir *rd, struct job_stage *out, struct cl_err *e);
+void job_stage_release(struct job_stage *s);
+
+/* launch.c: the driver's functions for the shim. */
+extern const struct shim_driver job_driver;
+
+/* meta.c: what an adopting shim needs, as JSON text; owned. And back. */
+char *job_meta(const struct job *j);
+int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e);
+
+#endif

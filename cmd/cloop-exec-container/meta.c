@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+char *job_meta(const struct job *j)
+{
+	json_t *o = json_pack("{s:s, s:i, s:i, s:b}", "engine", ct_engine_name(j->engine.kind),
+		"net_kind", (int)j->net_kind, "uid", (int)j->uid, "memory",
+		j->spec->limits.v[SB_MEMORY] > 0);
+	char *text;
+
+	(void)json_object_set_new(o, "min_free_mb", json_integer(j->spec->min_free_mb));
+	text = cl_json_text(o);
+	json_decref(o);
+	return text;
+}
+
+static char *dup_or_null(const char *s)
+{
+	return s ? cl_strdup(s) : NULL;
+}
+
+int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	int64_t kind = 0, uid = 0;
+	const char *engine = NULL;
+
+	if (!row->meta ||
+		cl_doc_parse(&d, CL_DOC_JSON, "meta", row->meta, strlen(row->meta), NULL, e))
+		return cl_fail(e, CL_EDATA, "the row of %s cannot be read", row->id);
+	if (cl_doc_int(&d, d.root, "net_kind", 0, JOB_NET_ENGINE, &kind, e) ||
+		cl_doc_int(&d, d.root, "uid", 0, UINT32_MAX, &uid, e) ||
+		cl_doc_str(&d, d.root, "engine", &engine, e) ||
+		engine_find(engine, environ, &j->engine, e))
+		return -1;
+	(void)snprintf(j->handle, sizeof(j->handle), "%s", row->id);
+	j->net_kind = (enum job_network)kind;
+	j->uid = (uid_t)uid;
+	j->name = dup_or_null(row->container);
+	j->project = dup_or_null(row->project);
+	j->image = dup_or_null(row->image);
+	j->network = dup_or_null(row->network);
+	j->table = dup_or_null(row->nft_table);
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Which network a workload gets, and making it (facts 6.7; DECISIONS E5, E12, E13). The
+ * rules stand before anything can join, and what cannot be had whole is refused.
+ */
+#include "job.h"
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool engine_takes_namespaces(const struct job *j)
+{
+	return j->engine.kind == CT_PODMAN && !j->engine.rootless &&
+	       j->spec->executor->network_backend != CFG_BACKEND_ENGINE;
+}
+
+static int refuse_rootless(const struct job *j, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED,
+		"executor '%s' runs podman without root, where no egress filter can be installed",
+		j->spec->executor->id);
+	(void)cl_constraint(e, "egress_scope");
+	return cl_fix(e, "run cloop as root, or give the project 'capabilities: {egress: none}'");
+}
+
+/* A drop in anybody's forward chain ends the packet, whatever our table says (E13). */
+static int choose_backend(struct job *j, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv drops = CL_STRV_INIT;
+	cleanup_free char *first = NULL;
+	struct cl_err ignored;
+	char bridge[16];
+
+	j->net_kind = engine_takes_namespaces(j) ? JOB_NET_PREPARED : JOB_NET_OURS;
+	if (j->net_kind != JOB_NET_PREPARED || nft_foreign_drops(&drops, NULL, &ignored) ||
+		!drops.n)
+		return 0;
+	if (j->spec->executor->network_backend == CFG_BACKEND_AUTO) {
+		j->net_kind = JOB_NET_OURS;
+		return 0;
+	}
+	net_bridge_name(j->network, bridge);
+	first = cl_join((const char *const *)drops.v, drops.n, ", ");
+	(void)cl_fail(e, CL_EREFUSED, "another firewall drops what is forwarded: %s", first);
+	(void)cl_constraint(e, "network_backend");
+	return cl_fix(e,
+		"let the sandboxes' bridge through there, for iptables: iptables -I FORWARD -i %s "
+		"-j "
+		"ACCEPT && iptables -I FORWARD -o %s -m conntrack --ctstate ESTABLISHED,RELATED -j "
+		"ACCEPT; or set network_backend: auto",
+		bridge, bridge);
+}
+
+int job_plan_network(struct job *j, struct cl_err *e)
+{
+	const struct work_spec *s = j->spec;
+	const char *configured = s->executor->network;
+	const char *key = s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
+
+	j->net_kind = JOB_NET_NONE;
+	if (s->network_disabled || s->scope == SB_EGRESS_NONE || !strcmp(configured, "none"))
+		return 0;
+	if (ct_network_check(configured, e))
+		return -1;
+	if (s->has_egress) {
+		if (j->engine.rootless)
+			return refuse_rootless(j, e);
+		if (eg_compile(&s->egress, &j->policy, e))
+			return -1;
+		j->has_policy = true;
+		/* Rules that reach nothing are the same as no network, and safer. */
+		if (j->policy.mode == EG_ISOLATED && !s->egress.nresolvers)
+			return 0;
+	} else if (strcmp(configured, "bridge") != 0 || !engine_takes_namespaces(j)) {
+		j->net_kind = JOB_NET_ENGINE;
+		j->network = cl_strdup(configured);
+		return 0;
+	}
+	j->network = eg_network_name(s->executor->id, key);
+	j->table = eg_table_name(s->executor->id, key);
+	return choose_backend(j, e);
+}
+
+/* The bridge of a network of the engine's, by its own inspect. */
+static char *engine_bridge(const struct job *j, struct cl_err *e)
+{
+	const char *args[] = {"network", "inspect", "--format", "{{json .}}", j->network, NULL};
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const char *name = NULL, *id = NULL;
+	json_t *options;
+
+	if (engine_call(&j->engine, "look at the network", NULL, args, ENGINE_ASK_MS, &out, e) ||
+		cl_doc_parse(&d, CL_DOC_JSON, "network inspect", out.p, out.len, NULL, e))
+		return NULL;
+	if (j->engine.kind == CT_PODMAN) {
+		name = json_string_value(json_object_get(d.root, "network_interface"));
+	} else {
+		options = json_object_get(d.root, "Options");
+		name = json_string_value(
+			json_object_get(options, "com.docker.network.bridge.name"));
+		id = json_string_value(json_object_get(d.root, "Id"));
+	}
+	if (name && *name)
+		return cl_strdup(name);
+	if (id && strlen(id) >= 12)
+		return cl_asprintf("br-%.12s", id);
+	(void)cl_fail(
+		e, CL_EUNAVAIL, "network '%s' has no bridge that can be filtered", j->network);
+	return NULL;
+}
+
+/*
+ * Our own network of the engine: made when it is not there. Sandboxes on one bridge could
+ * reach each other past the filter, so it takes one at a time (DECISIONS E13).
+ */
+static int engine_network(struct job *j, struct cl_err *e)
+{
+	const char *look[] = {"network", "inspect", j->network, NULL};
+	cleanup_free char *bridge = NULL, *option = NULL;
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	struct nft_filter f = {.table = j->table};
+	char name[16];
+
+	net_bridge_name(j->network, name);
+	option = cl_asprintf("com.docker.network.bridge.name=%s", name);
+	if (engine_run(&j->engine, look, &r, e))
+		return -1;
+	if (r.status) {
+		const char *podman[] = {"network", "create", "--driver", "bridge", "--disable-dns",
+			j->network, NULL};
+		const char *docker[] = {"network", "create", "--driver", "bridge", "-o", option,
+			"-o", "com.docker.network.bridge.enable_icc=false", j->network, NULL};
+
+		if (engine_call(&j->engine, "make the network", NULL,
+			    j->engine.kind == CT_PODMAN ? podman : docker, ENGINE_WORK_MS, NULL, e))
+			return -1;
+	}
+	bridge = engine_bridge(j, e);
+	if (!bridge)
+		return -1;
+	f.bridge = bridge;
+	(void)snprintf(j->net.bridge, sizeof(j->net.bridge), "%s", bridge);
+	return j->has_policy ? nft_apply(&f, &j->policy, e) : 0;
+}
+
+int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e)
+{
+	struct net_want w = {.handle = j->handle,
+		.network = j->network,
+		.table = j->table,
+		.pool = j->spec->executor->address_pool,
+		.policy = j->has_policy ? &j->policy : NULL,
+		.ipv6 = true,
+		.rundir = j->run_base};
+
+	*network = NULL;
+	switch (j->net_kind) {
+	case JOB_NET_PREPARED:
+		if (net_prepare(&w, &j->net, e))
+			return cl_wrap(e, "the sandbox's network");
+		*net = CT_NET_NAMESPACE;
+		*network = j->net.netns;
+		return 0;
+	case JOB_NET_OURS:
+		*net = CT_NET_NAMED;
+		*network = j->network;
+		return engine_network(j, e);
+	case JOB_NET_ENGINE:
+		*net = CT_NET_NAMED;
+		*network = j->network;
+		return 0;
+	case JOB_NET_NONE:
+	default:
+		*net = CT_NET_NONE;
+		return 0;
+	}
+}
+
+int job_drop_network(struct job *j, struct cl_err *e)
+{
+	const char *args[] = {"network", "rm", j->network, NULL};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+
+	if (j->net_kind == JOB_NET_PREPARED)
+		return net_teardown(j->run_base, j->handle, NULL, NULL, e);
+	if (j->net_kind != JOB_NET_OURS)
+		return 0;
+	/* The engine refuses while another sandbox is on it: then its rules stay too. */
+	if (engine_run(&j->engine, args, &r, e))
+		return -1;
+	return r.status ? 0 : nft_remove(j->table, e);
+}

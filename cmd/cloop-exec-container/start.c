@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* start: one spec in, one running workload and its handle out. */
+#include "verbs.h"
+#include "job.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "sys/clock.h"
+#include "sys/diskwalk.h"
+#include "work/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MAX_SPEC (4 << 20)
+
+/*
+ * The image that `prepare` judged. A spec without it is prepared by nobody, and a tag
+ * may have moved since: refused, so that only what was judged is run.
+ */
+static int take_image(struct job *j, struct cl_err *e)
+{
+	const char *id = json_string_value(json_object_get(j->spec->pinned, "image_id"));
+	const char *ref = json_string_value(json_object_get(j->spec->pinned, "run"));
+
+	if (!id && !ref) {
+		(void)cl_fail(e, CL_EDATA, "the spec has no image_pinned");
+		return cl_fix(e, "give it the answer of 'cloop exec-container prepare'");
+	}
+	j->image = cl_strdup(ref ? ref : id);
+	return 0;
+}
+
+/*
+ * facts 6.13: a workspace that is over its limit already does not start, and one that is
+ * below the free-space floor would be stopped at once.
+ */
+static int check_disk(struct job *j, struct shim_job *sj, struct cl_err *e)
+{
+	const struct work_spec *s = j->spec;
+	struct diskwalk_want want = {.tree = j->project,
+		.baseline = -1,
+		.start = true,
+		.deadline_ms = DW_START_DEADLINE_MS,
+		.state_deadline_ms = DW_STATE_DEADLINE_MS};
+	struct diskwalk_result r;
+	int64_t mb = 0;
+
+	sj->disk_used = -1;
+	sj->row.disk_baseline = -1;
+	if (s->min_free_mb > 0 && !disk_free_mb(j->project, &mb, e) && mb < s->min_free_mb) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"the file system of '%s' has %lld MB free, below the floor of %lld MB",
+			j->project, (long long)mb, (long long)s->min_free_mb);
+		(void)cl_constraint(e, "disk_floor");
+		return cl_fix(e, "free some space, or lower orchestrator.min_free_disk_mb");
+	}
+	if (!s->limits.v[SB_DISK])
+		return 0;
+	if (diskwalk_run(&want, &r, e))
+		return cl_wrap(e, "the workspace cannot be measured");
+	if (dw_check_start(j->project, r.bytes, r.partial, s->limits.v[SB_DISK], s->disk_source, e))
+		return -1;
+	sj->disk_used = r.partial ? -1 : r.bytes;
+	sj->row.disk_baseline = r.state;
+	return 0;
+}
+
+static char *dup_or_null(const char *s)
+{
+	return s && *s ? cl_strdup(s) : NULL;
+}
+
+static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd)
+{
+	struct store_handle *row = &sj->row;
+	const struct work_spec *s = j->spec;
+
+	row->id = cl_strdup(j->handle);
+	row->run_id = dup_or_null(s->run_id);
+	row->executor_id = cl_strdup(s->executor->id);
+	row->driver = cl_strdup("container");
+	row->container = cl_strdup(j->name);
+	row->project = cl_strdup(j->project);
+	row->image = cl_strdup(j->image);
+	row->cgroup = j->engine.rootless ? NULL : cl_asprintf("%s/%s", CG_PARENT, j->handle);
+	row->netns = j->net_kind == JOB_NET_PREPARED
+			     ? cl_asprintf("%s/netns/%s", j->run_base, j->handle)
+			     : NULL;
+	row->nft_table = dup_or_null(j->table);
+	row->network = dup_or_null(j->network);
+	row->runtime_dir = cl_strdup(rd->dir);
+	row->started_at = sys_now_ms();
+	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
+	row->disk_limit_mb = s->limits.v[SB_DISK];
+	row->disk_limit_source = dup_or_null(s->disk_source);
+	row->meta = job_meta(j);
+}
+
+static void print_handle(const struct store_handle *h)
+{
+	char at[32];
+
+	cl_format_time(h->started_at / 1000, at);
+	cl_take_json(
+		json_pack("{s:s, s:s, s:s, s:s}", "handle_id", h->id, "executor_id", h->executor_id,
+			"external_id", h->external_id ? h->external_id : "", "started_at", at));
+}
+
+static int start(struct job *j, struct cl_err *e)
+{
+	const struct work_spec *s = j->spec;
+	cleanup_handle_row struct store_handle out = STORE_HANDLE_INIT;
+	cleanup_free char *state = cl_asprintf("%s/.cloop/state.db", s->hub);
+	cleanup_free char *logs = cl_asprintf("%s/.cloop/logs", s->hub);
+	cleanup_rundir struct rundir rd = {0};
+	struct shim_job sj = {.state_path = state,
+		.log_dir = logs,
+		.run_base = j->run_base,
+		.row = STORE_HANDLE_INIT,
+		.uid = j->uid,
+		.attached = !s->detached,
+		.wants_stdin = s->wants_stdin,
+		.min_free_mb = s->min_free_mb};
+	int rc;
+
+	rundir_init(&rd, j->run_base, j->handle);
+	rc = check_disk(j, &sj, e);
+	if (!rc) {
+		fill_row(j, &sj, &rd);
+		rc = shim_start(&sj, &job_driver, j, &out, e);
+	}
+	store_handle_release(&sj.row);
+	if (!rc)
+		print_handle(&out);
+	return rc;
+}
+
+int cmd_start(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf in = CL_BUF_INIT;
+	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
+	cleanup_free char *base = work_run_base();
+	cleanup_job struct job j;
+
+	(void)c;
+	shim_close_inherited();
+	job_init(&j);
+	if (cl_read_fd(STDIN_FILENO, "standard input", MAX_SPEC, &in, e) ||
+		work_spec_read(in.p, in.len, &spec, e))
+		return -1;
+	j.spec = &spec;
+	j.run_base = base;
+	if (engine_find(spec.executor->runtime, environ, &j.engine, e) || job_open_project(&j, e) ||
+		take_image(&j, e) || job_plan_network(&j, e) || store_new_handle_id(j.handle, e))
+		return -1;
+	j.name = ct_name(j.project, j.handle);
+	return start(&j, e);
+}
+
+int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_handle_in struct handle_in in = {.doc = CL_DOC_INIT};
+	cleanup_free char *base = work_run_base(), *logs = NULL;
+	struct shim_job sj;
+	cleanup_job struct job j;
+	bool won = false;
+	json_t *meta;
+
+	(void)c;
+	shim_close_inherited();
+	job_init(&j);
+	if (handle_in_read(&in, NULL, STORE_RO, e))
+		return -1;
+	/* The claim is for the shim that this row names: it must be known to be dead. */
+	if (strcmp(in.row.state, "live") != 0 ||
+		sys_same_process((pid_t)in.row.shim_pid, (uint64_t)in.row.shim_start,
+			in.row.boot_id ? in.row.boot_id : "")) {
+		cl_take_json(json_pack("{s:s, s:b}", "handle", in.row.id, "adopted", 0));
+		return 0;
+	}
+	if (job_from_row(&j, &in.row, e))
+		return -1;
+	store_close(in.store);
+	in.store = NULL;
+	j.run_base = base;
+	logs = cl_asprintf("%s/.cloop/logs", in.hub);
+	meta = json_loads(in.row.meta, 0, NULL);
+	sj = (struct shim_job){.state_path = in.state,
+		.log_dir = logs,
+		.run_base = base,
+		.row = in.row,
+		.uid = j.uid,
+		.min_free_mb = json_integer_value(json_object_get(meta, "min_free_mb")),
+		.disk_used = -1};
+	json_decref(meta);
+	if (shim_adopt(&sj, &job_driver, &j, &won, e))
+		return -1;
+	cl_take_json(json_pack("{s:s, s:b}", "handle", in.row.id, "adopted", won));
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "job.h"
+#include "base/mem.h"
+#include "sys/path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <string.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void job_init(struct job *j)
+{
+	*j = (struct job){.engine = ENGINE_INIT,
+		.project_fd = -1,
+		.policy = EG_POLICY_INIT,
+		.cg = CG_INIT,
+		.oom = CG_OOM_INIT};
+}
+
+void job_release(struct job *j)
+{
+	engine_release(&j->engine);
+	free(j->name);
+	free(j->project);
+	free(j->image);
+	free(j->network);
+	free(j->table);
+	eg_policy_release(&j->policy);
+	cg_oom_release(&j->oom);
+	cg_release(&j->cg);
+	if (j->project_fd >= 0)
+		(void)close(j->project_fd);
+	job_init(j);
+}
+
+/* DECISIONS C3: a project of group 0 does not make the sandbox a member of root's group. */
+static gid_t group_of(uid_t uid, gid_t gid)
+{
+	struct passwd pw, *found = NULL;
+	char buf[4096];
+
+	if (gid)
+		return gid;
+	if (!getpwuid_r(uid, &pw, buf, sizeof(buf), &found) && found && found->pw_gid)
+		return found->pw_gid;
+	return (gid_t)uid;
+}
+
+int job_open_project(struct job *j, struct cl_err *e)
+{
+	const struct work_spec *s = j->spec;
+	struct stat st;
+
+	j->project_fd = sys_resolve_dir(s->project, &j->project, e);
+	if (j->project_fd < 0)
+		return cl_wrap(e, "project '%s'", s->project);
+	if (strcmp(j->project, s->project) != 0) {
+		(void)cl_fail(e, CL_EREFUSED, "project '%s' is now '%s'", s->project, j->project);
+		(void)cl_constraint(e, "project");
+		return cl_fix(e,
+			"something replaced the directory by a link; look at it, then run again");
+	}
+	if (fstat(j->project_fd, &st))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", j->project);
+	j->uid = st.st_uid;
+	j->gid = group_of(st.st_uid, st.st_gid);
+	if (j->uid || s->executor->allow_root_user)
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"the project '%s' belongs to root, so its sandbox would run as root", j->project);
+	(void)cl_constraint(e, "user");
+	return cl_fix(e,
+		"give it to an account of its own (chown -R USER '%s'), or set "
+		"%s.allow_root_user: true",
+		j->project, s->executor->key);
+}
