@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
+#include "run.h"
+#include "base/mem.h"
+#include "policy/runtime_name.h"
+#include "store/journal.h"
+#include "sys/clock.h"
+#include "sys/confine.h"
+#include "sys/specfile.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int load_config(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	if (hub_store_from_ctx(c, STORE_RW, &p->hub, &p->store, e))
+		return -1;
+	return hub_config_for_run(c, &p->hub, &p->cfg_doc, &p->cfg, e);
+}
+
+/* May this directory be a project at all? (facts/executors.md 8) */
+static int confine(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	struct confine_ask ask = {.dir = cl_str_or(c, "project", "."),
+		.purpose = CONFINE_RUN,
+		.manage = true, /* whoever can write the hub's state */
+		.hub = p->hub.dir};
+	cleanup_confine_dir struct confine_dir d = CONFINE_DIR_INIT;
+	struct stat st;
+
+	if (confine_check(&ask, &d, e)) {
+		if (!e->constraint[0])
+			(void)cl_constraint(e, "project");
+		return -1;
+	}
+	if (fstat(d.fd, &st))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", d.path);
+	p->project = cl_steal(&d.path);
+	p->project_fd = cl_steal_fd(&d.fd);
+	p->owner_uid = st.st_uid;
+	p->owner_gid = st.st_gid;
+	return 0;
+}
+
+static int load_spec(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	bool found;
+
+	if (sys_spec_load(p->project, &p->spec_doc, &p->spec, &found, e))
+		return -1;
+	if (!found)
+		return 0;
+	if (sys_spec_mounts(p->project, &p->spec, p->spec_doc.name, e))
+		return -1;
+	sb_sense(&p->spec_doc, &p->spec);
+	for (size_t i = 0; i < p->spec.nnotes; i++)
+		cl_warn(c, "%s", p->spec.notes[i].text);
+	sb_hash(&p->spec, p->spec_hash);
+	sb_setup_hash(&p->spec, p->setup_hash);
+	return 0;
+}
+
+static int refuse(struct cl_err *e, const char *constraint, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+static int refuse(struct cl_err *e, const char *constraint, const char *fix, const char *fmt, ...)
+{
+	char text[sizeof(e->msg)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)cl_fail(e, CL_EREFUSED, "%s", text);
+	(void)cl_constraint(e, constraint);
+	return cl_fix(e, "%s", fix);
+}
+
+/*
+ * What the project asks for and this executor cannot give (facts 4). Grants do not exist
+ * in this release, so whatever selects from them is refused by name.
+ */
+static int check_executor(const struct run_plan *p, struct cl_err *e)
+{
+	const struct sb_spec *s = &p->spec;
+	const struct cfg_executor *x = p->executor;
+	char fix[600];
+
+	if (s->virtualized && !rn_virtualized(x->oci_runtime))
+		return refuse(e, "virtualization",
+			"run it on an executor whose oci_runtime is kata, or drop "
+			"capabilities.virtualized",
+			"executor '%s' shares the host's kernel (oci_runtime '%s'), and the "
+			"project "
+			"asks for a hypervisor",
+			x->id, x->oci_runtime);
+	if (s->kernel_isolated && !rn_kernel_isolated(x->oci_runtime))
+		return refuse(e, "kernel_isolation",
+			"set oci_runtime: runsc (gVisor) or kata on an executor and run it there, "
+			"or "
+			"drop capabilities.kernel_isolated",
+			"executor '%s' serves system calls by the host's kernel (oci_runtime '%s')",
+			x->id, x->oci_runtime);
+	if (s->network) {
+		(void)snprintf(fix, sizeof(fix),
+			"an operator grants it: cloop egress grant --to project:%s --hosts HOST "
+			"--ports "
+			"443; then name the id it prints",
+			p->project);
+		return refuse(e, "network_egress", fix,
+			"capabilities.network names the egress grant '%s', which this project does "
+			"not "
+			"hold",
+			s->network);
+	}
+	if (s->devices.n) {
+		(void)snprintf(fix, sizeof(fix),
+			"an operator grants it: cloop secret grant SECRET --to project:%s "
+			"--devices %s",
+			p->project, s->devices.v[0]);
+		return refuse(e, "devices", fix,
+			"capabilities.devices names '%s', which this project has no grant for",
+			s->devices.v[0]);
+	}
+	if (s->interfaces.n) {
+		(void)snprintf(fix, sizeof(fix),
+			"an operator grants it: cloop secret grant SECRET --to project:%s "
+			"--interfaces %s",
+			p->project, s->interfaces.v[0]);
+		return refuse(e, "interfaces", fix,
+			"capabilities.interfaces names '%s', which this project has no grant for",
+			s->interfaces.v[0]);
+	}
+	return 0;
+}
+
+/* Requests, defaults and ceilings become what the driver enforces; clamps are told. */
+static void limits(struct cl_ctx *c, struct run_plan *p)
+{
+	struct sb_ceilings ceilings = {0};
+	struct sb_limits stated = {{0}}, defaults = p->executor->defaults;
+	struct sb_clamp clamps[SB_NRESOURCES];
+	struct cl_err e;
+	size_t n;
+
+	ceilings.of[SB_FLEET] = p->cfg.limits;
+	sb_limits_of(&p->spec, &stated);
+	p->disk_source = stated.v[SB_DISK] ? "resources.disk in .cloop/sandbox.yaml"
+					   : "executors.limits.max_disk";
+	n = sb_clamp(&ceilings, &stated, clamps);
+	p->clamps = json_array();
+	for (size_t i = 0; i < n; i++) {
+		cleanup_buf struct cl_buf text = CL_BUF_INIT;
+
+		sb_clamp_text(&clamps[i], &text);
+		cl_warn(c, "%s", text.p);
+		(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL,
+			"resource_ceiling", text.p, NULL, &e);
+		(void)json_array_append_new(p->clamps, sb_clamp_json(&clamps[i]));
+		if (clamps[i].resource == SB_DISK)
+			p->disk_source = "executors.limits.max_disk";
+	}
+	sb_effective_limits(&defaults, &stated, &ceilings, &p->limits);
+	p->limits.v[SB_DISK] = sb_effective(0, stated.v[SB_DISK], sb_cap(&ceilings, SB_DISK, NULL));
+}
+
+/* DECISIONS E5: what stands on the executor, and what the project takes from it. */
+static int egress(struct run_plan *p, struct cl_err *e)
+{
+	const struct cfg_egress *x = &p->executor->egress;
+	enum sb_net net = sb_network(&p->spec);
+	cleanup_eg_auth struct eg_auth auth = EG_AUTH_INIT;
+
+	p->scope = sb_egress_name(p->spec.egress);
+	p->network_off = net == SB_NET_OFF;
+	if (p->network_off)
+		return 0;
+	if (net == SB_NET_PUBLIC || net == SB_NET_GRANT_PUBLIC) {
+		if (!strcmp(p->executor->network, "none"))
+			return refuse(e, "egress_scope",
+				"set network: bridge on the executor, or ask for egress: none",
+				"capabilities.egress is public, and executor '%s' has network: "
+				"none: that "
+				"would add access",
+				p->executor->id);
+		if (eg_narrow_public(&x->auth, x->enabled, x->internal, &auth, e))
+			return -1;
+		p->egress = eg_auth_json(&auth);
+	} else if (x->enabled) {
+		p->egress = eg_auth_json(&x->auth);
+	}
+	return 0;
+}
+
+static void image(struct run_plan *p)
+{
+	p->image_from_project = p->spec.image != NULL;
+	p->image = p->spec.image ? p->spec.image : p->executor->image;
+}
+
+/* stdin is passed on where it is not a terminal and there is somebody to pass it. */
+static bool has_stdin(const struct cl_ctx *c)
+{
+	struct stat st, null;
+
+	if (cl_flag(c, "detach") || isatty(STDIN_FILENO) || fstat(STDIN_FILENO, &st))
+		return false;
+	return !(S_ISCHR(st.st_mode) && !stat("/dev/null", &null) && st.st_rdev == null.st_rdev);
+}
+
+int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	if (load_config(c, p, e) || confine(c, p, e) || load_spec(c, p, e) ||
+		cfg_executor(&p->cfg, cl_str(c, "executor"), &p->executor, e) ||
+		check_executor(p, e))
+		return -1;
+	limits(c, p);
+	image(p);
+	p->timeout_ms = cl_int(c, "timeout", 0);
+	p->wants_stdin = has_stdin(c);
+	return egress(p, e) || store_new_run_id(p->id, e) ? -1 : 0;
+}

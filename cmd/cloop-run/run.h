@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * The main job: a project in, a confined workload out, its output back. Each step is a
+ * function here, in the order of DECISIONS D10, and the same as a command of its own.
+ */
+#ifndef CLOOP_RUN_H
+#define CLOOP_RUN_H
+
+#include "base/doc.h"
+#include "cli/cli.h"
+#include "policy/ceiling.h"
+#include "policy/sandbox.h"
+#include "store/run.h"
+#include "work/ctx.h"
+
+#include <sys/types.h>
+
+extern const struct cl_spec run_spec;
+int cmd_run(struct cl_ctx *c, struct cl_err *e);
+
+/* A run that is being put together. */
+struct run_plan {
+	struct hub hub;
+	struct cl_doc cfg_doc;
+	struct cfg cfg;
+	struct store *store;
+	const struct cfg_executor *executor; /* in cfg */
+	char *project;                       /* resolved */
+	int project_fd;                      /* O_PATH of it, or -1 */
+	uid_t owner_uid;                     /* of the project directory */
+	gid_t owner_gid;
+	struct cl_doc spec_doc;
+	struct sb_spec spec;
+	char spec_hash[65], setup_hash[65];
+	struct sb_limits limits; /* what the driver is to enforce */
+	const char *disk_source; /* where the disk limit comes from */
+	json_t *clamps;          /* array of records, owned */
+	bool network_off;
+	const char *scope; /* "", "public", "none" */
+	json_t *egress;    /* authorisation in force, or NULL; owned */
+	const char *image; /* as requested; borrowed */
+	bool image_from_project;
+	json_t *pinned; /* answer of the driver's prepare; owned */
+	char id[STORE_RUN_ID];
+	int64_t timeout_ms, deadline;
+	bool wants_stdin;
+	struct store_handle handle; /* once it runs */
+};
+
+void run_plan_init(struct run_plan *p);
+void run_plan_release(struct run_plan *p);
+#define cleanup_run_plan __attribute__((cleanup(run_plan_release)))
+
+/* Steps 1-4 and 6: configuration, confinement, sandbox, executor, egress. */
+int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* The driver's input for one run; owned. */
+json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
+/* Step 5: the driver inspects, pins and, where the spec has a setup, builds the image. */
+int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* Writes the run's row; then step 8. On failure the row says why. */
+int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* .cloop/sandbox-run.json in the project (DECISIONS D3); a failure is a warning. */
+void run_record(struct cl_ctx *c, const struct run_plan *p);
+/* Step 9: streams, signals and the end. Returns the exit status. */
+int run_attach(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* Blocks the signals that run_attach handles, before anything is started. */
+int run_hold_signals(struct cl_err *e);
+/* Prints the same run as a pipeline of commands (--trace-steps). */
+void run_trace(const struct cl_ctx *c, const struct run_plan *p);
+/* The status object on the descriptor that --status-fd names. */
+void run_status(const struct cl_ctx *c, const struct run_plan *p, json_t *take_status);
+
+#endif

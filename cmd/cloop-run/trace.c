@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* DECISIONS D16: the steps of this process, as the commands that do each of them alone. */
+#include "run.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+/* A word as a shell reads it back. */
+static void word(struct cl_buf *b, const char *s)
+{
+	if (*s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
+			       ":=,@%+")]) {
+		cl_buf_adds(b, s);
+		return;
+	}
+	cl_buf_addc(b, '\'');
+	for (; *s; s++) {
+		if (*s == '\'')
+			cl_buf_adds(b, "'\\''");
+		else
+			cl_buf_addc(b, *s);
+	}
+	cl_buf_addc(b, '\'');
+}
+
+static void line(const char *before, const char *arg, const char *after)
+{
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+
+	word(&b, arg);
+	(void)fprintf(stderr, "%s%s%s\n", before, b.p, after);
+}
+
+void run_trace(const struct cl_ctx *c, const struct run_plan *p)
+{
+	json_t *spec = run_spec_json(c, p);
+	cleanup_free char *text = cl_json_text(spec);
+
+	json_decref(spec);
+	line("cloop -C ", p->hub.dir, " hub config show --json");
+	line("cloop sandbox resolve --json ", p->project, "");
+	if (p->egress) {
+		cleanup_free char *auth = cl_json_text(p->egress);
+
+		line("printf %s ", auth, " | cloop egress firewall --policy -");
+	}
+	line("spec=", text, "");
+	(void)fputs("pinned=$(printf %s \"$spec\" | cloop exec-container prepare)\n"
+		    "printf %s \"$spec\" | jq --argjson p \"$pinned\" '.image_pinned = $p' | "
+		    "cloop exec-container start\n",
+		stderr);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "runs.h"
+#include "base/mem.h"
+#include "sys/clock.h"
+#include "work/logs.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+int one_run_open(struct cl_ctx *c, enum store_mode mode, struct one_run *o, struct cl_err *e)
+{
+	*o = (struct one_run){HUB_INIT, NULL, STORE_RUN_INIT};
+	if (hub_store_from_ctx(c, mode, &o->hub, &o->store, e))
+		return -1;
+	return store_run_get(o->store, cl_operand(c, 0), &o->run, e);
+}
+
+void one_run_release(struct one_run *o)
+{
+	store_run_release(&o->run);
+	store_close(o->store);
+	hub_release(&o->hub);
+}
+
+int one_run_wait(struct one_run *o, struct cl_err *e)
+{
+	for (;;) {
+		cleanup_free char *id = cl_strdup(o->run.id);
+
+		store_run_release(&o->run);
+		if (store_run_get(o->store, id, &o->run, e))
+			return -1;
+		if (!strcmp(o->run.state, "finished"))
+			return 0;
+		if (o->run.handle_id)
+			work_nap(o->run.handle_id);
+		else
+			sys_sleep_ms(300);
+	}
+}
+
+void runs_age(int64_t ms, char out[24])
+{
+	int64_t s = ms < 0 ? 0 : ms / 1000;
+
+	if (s < 60)
+		(void)snprintf(out, 24, "%" PRId64 "s", s);
+	else if (s < 3600)
+		(void)snprintf(out, 24, "%" PRId64 "m", s / 60);
+	else if (s < 2 * 86400)
+		(void)snprintf(out, 24, "%" PRId64 "h", s / 3600);
+	else
+		(void)snprintf(out, 24, "%" PRId64 "d", s / 86400);
+}
