@@ -15,7 +15,11 @@ export CLOOP_HUBS=${BATS_RUN_TMPDIR:-/tmp}/cloop-hubs
 exits() {
 	local want=$1
 	shift
-	run --separate-stderr -"$want" "$@"
+	run --separate-stderr "$@"
+	[ "$status" = "$want" ] && return 0
+	# shellcheck disable=SC2154 # bats sets it
+	printf 'status %s, not %s: %s\nstdout: %s\nstderr: %s\n' "$status" "$want" "$*" "$output" "$stderr" >&2
+	return 1
 }
 
 # has TEXT PIECE, lacks TEXT PIECE

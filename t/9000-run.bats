@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# A workload runs confined, end to end: what it sees, how it ends, what is left.
+
+load lib/common
+load lib/engine
+load lib/hub
+
+setup_file() {
+	need root podman nft ip
+	hub_up
+}
+teardown_file() { hub_down; }
+setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
+
+@test "the workload is the project's owner, without capabilities, on a read-only root" {
+	exits 0 run_in -- sh -c 'id -u; id -g; grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status; touch /x 2>&1; pwd'
+	has "$output" $'1000\n1000'
+	has "$output" 'CapEff:	0000000000000000'
+	has "$output" 'CapBnd:	0000000000000000'
+	has "$output" 'NoNewPrivs:	1'
+	has "$output" 'Read-only file system'
+	has "$output" '/workspace'
+}
+
+@test "the workspace is the project, and nothing else of the host is there" {
+	echo hello > "$P/in"; chown -R 1000:1000 "$P"
+	exits 0 run_in -- sh -c 'cat in; echo out > out; ls /workspace; ls /srv /home 2>/dev/null; cat /etc/hostname'
+	has "$output" hello
+	[ "$(cat "$P/out")" = out ]
+	[ "$(stat -c %u "$P/out")" = 1000 ]
+	lacks "$output" "$(cat /etc/hostname)"
+}
+
+@test "the status is the workload's, signals and missing commands included" {
+	exits 7 run_in -- sh -c 'exit 7'
+	rc=0; run_in -- /no/such/program 2>/dev/null || rc=$?; [ $rc = 127 ]
+	touch "$P/plain"; chown 1000:1000 "$P/plain"
+	exits 126 run_in -- /workspace/plain
+	exits 137 run_in -- sh -c 'kill -KILL $$'
+	exits 143 run_in -- sh -c 'kill -TERM $$'
+	exits 255 run_in -- sh -c 'exit 255'
+}
+
+@test "standard output and error stay apart, byte for byte" {
+	run_in -- sh -c 'printf "a\0b\n"; printf "err\n" >&2' > "$T/o" 2> "$T/e"
+	printf 'a\0b\n' | cmp - "$T/o"
+	[ "$(cat "$T/e")" = err ]
+}
+
+@test "standard input reaches the workload and ends" {
+	out=$(head -c 3000000 /dev/zero | host cloop run -p "$P" -- wc -c)
+	[ "$out" = 3000000 ]
+	[ "$(echo hi | host cloop run -p "$P" -- cat)" = hi ]
+}
+
+@test "network none has no interface but lo" {
+	exits 0 run_in -- sh -c 'ls /sys/class/net; ip route'
+	same "$output" lo
+}
+
+@test "a deadline kills, and says so" {
+	exits 137 run_in --timeout 1s -- sh -c 'trap "" TERM; sleep 60'
+	has "$stderr" timeout
+	exits 0 cloop runs list --json
+	[ "$(head -n 1 <<< "$output" | jq -r .outcome)" = timeout ]
+}
+
+@test "memory beyond the limit ends it as out of memory" {
+	printf 'resources: {memory: 64m}\n' > "$T/s"; mkdir -p "$P/.cloop"; cp "$T/s" "$P/.cloop/sandbox.yaml"
+	chown -R 1000:1000 "$P"
+	exits 137 run_in -- sh -c 'x=x; while :; do x=$x$x$x$x; done'
+	has "$stderr" memory
+	[ "$(cloop runs list --json | head -n 1 | jq -r .outcome)" = oom ]
+}
+
+@test "a fork bomb stays inside its pids limit and can be stopped" {
+	mkdir -p "$P/.cloop"; printf 'resources: {pids: 64}\n' > "$P/.cloop/sandbox.yaml"; chown -R 1000:1000 "$P"
+	exits 137 run_in --timeout 3s -- sh -c 'f() { f | f & }; f; sleep 60'
+	has "$(leftovers)" ''
+	same "$(leftovers)" ''
+}
+
+@test "the first process cannot be killed from inside" {
+	exits 0 run_in -- sh -c 'kill -KILL 1; sleep 0.2; echo still here'
+	same "$output" 'still here'
+}
+
+@test "/tmp is bounded" {
+	exits 1 run_in -- sh -c 'dd if=/dev/zero of=/tmp/x bs=1M count=600 2>/dev/null'
+}
+
+@test "the record in the project says what ran" {
+	exits 0 run_in -- true
+	[ "$(jq -r .executor_id "$P/.cloop/sandbox-run.json")" = container ]
+	[ "$(jq -r .run_id "$P/.cloop/sandbox-run.json")" = "$(cloop runs list --json | head -n 1 | jq -r .id)" ]
+	[ "$(stat -c %u "$P/.cloop/sandbox-run.json")" = 1000 ]
+}
+
+@test "the record is not written through a link that the workload planted" {
+	mkdir -p "$P/.cloop"; echo precious > "$T/victim"; ln -s "$T/victim" "$P/.cloop/sandbox-run.json"
+	chown -h 1000:1000 "$P/.cloop" "$P/.cloop/sandbox-run.json"
+	exits 0 run_in -- true
+	[ "$(cat "$T/victim")" = precious ]
+	[ ! -L "$P/.cloop/sandbox-run.json" ]
+	rm -rf "$P/.cloop"; mkdir "$T/elsewhere"; ln -s "$T/elsewhere" "$P/.cloop"
+	exits 125 run_in -- true
+	has "$stderr" '.cloop is a link'
+	[ -z "$(ls "$T/elsewhere")" ]
+	rm -rf "$T/elsewhere"
+}
+
+@test "refusals exit 125 with the rule and a fix, and leave nothing" {
+	printf 'capabilities: {virtualized: true}\n' > "$T/s"; mkdir -p "$P/.cloop"; cp "$T/s" "$P/.cloop/sandbox.yaml"
+	exits 125 run_in -- true
+	has "$stderr" hypervisor
+	has "$stderr" 'fix:'
+	printf 'imagee: x\n' > "$P/.cloop/sandbox.yaml"
+	exits 125 run_in -- true
+	has "$stderr" "sandbox.yaml:1:1"
+	has "$stderr" "'image'"
+	rm -rf "$P/.cloop"
+	mkdir -p "$T/projects/rooted"
+	exits 125 host cloop run -p "$T/projects/rooted" -- true
+	has "$stderr" 'belongs to root'
+	exits 125 host cloop run -p "$T/none" -- true
+	exits 125 host cloop run -p "$P" -e nosuch -- true
+	exits 125 host cloop run -p "$P" --json -e nosuch -- true
+	[ "$(jq -r .error.constraint <<< "$stderr")" = executor ]
+	same "$(leftovers)" ''
+}
+
+@test "a detached run is listed, followed, waited for and recorded" {
+	id=$(run_in --detach --task build-7 -- sh -c 'for i in 1 2 3; do echo line $i; sleep 0.3; done; exit 3')
+	[[ $id == run_* ]]
+	has "$(cloop runs list --live)" "$id"
+	exits 0 cloop runs logs -f "$id"
+	same "$output" $'line 1\nline 2\nline 3'
+	exits 1 cloop runs wait "$id"
+	same "$output" 3
+	exits 0 cloop runs show --json "$id"
+	[ "$(jq -r '.outcome, .exit_code, .task' <<< "$output" | xargs)" = "exited 3 build-7" ]
+	exits 0 cloop runs logs --json "$id"
+	[ "$(jq -r .seq <<< "$output" | head -n 1)" -ge 1 ]
+	same "$(leftovers)" ''
+}
+
+@test "stop asks, then kills what does not listen" {
+	id=$(run_in --detach -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done')
+	exits 0 cloop runs stop "$id"
+	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]
+	id=$(run_in --detach -- sh -c 'trap "" TERM; while :; do sleep 0.1; done')
+	exits 0 cloop runs stop --grace 300ms "$id"
+	[ "$(cloop runs show --json "$id" | jq -r '.outcome, .exit_code' | xargs)" = "killed 137" ]
+	exits 65 cloop runs stop run_ffffffffffff
+	same "$(leftovers)" ''
+}
+
+@test "Ctrl-C interrupts the workload, a second one kills it" {
+	run_in -- sh -c 'trap "echo got it; exit 4" INT; echo ready; while :; do sleep 0.1; done' > "$T/o" 2>&1 &
+	for ((i = 0; i < 100; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
+	pid=$(pgrep -f "cloop-run -p $P -- sh" | head -n 1)
+	kill -INT "$pid"
+	wait $! && rc=0 || rc=$?
+	[ "$rc" = 4 ]
+	grep -q 'got it' "$T/o"
+	run_in -- sh -c 'trap "" INT; echo ready; while :; do sleep 0.1; done' > "$T/o" 2>&1 &
+	for ((i = 0; i < 100; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
+	pid=$(pgrep -f "cloop-run -p $P -- sh" | head -n 1)
+	kill -INT "$pid"; sleep 0.3; kill -INT "$pid"
+	wait $! && rc=0 || rc=$?
+	[ "$rc" = 137 ]
+	same "$(leftovers)" ''
+}
+
+@test "a gigabyte of output arrives whole, and the log keeps its newest part" {
+	n=$(run_in -- sh -c 'dd if=/dev/zero bs=1M count=1024 2>/dev/null' | wc -c)
+	[ "$n" = 1073741824 ]
+	id=$(cloop runs list --json | head -n 1 | jq -r .id)
+	[ "$(cloop runs logs "$id" 2>/dev/null | wc -c)" -le 67108864 ]
+	has "$(cloop runs logs --json "$id" | head -n 1)" '"seq"'
+}
+
+@test "a reader that goes away ends the workload as a pipe would" {
+	timeout 30 bash -c "nsenter --net=/run/netns/$NSNAME -- cloop run -p $P -- yes </dev/null | head -n 1" > "$T/o"
+	same "$(cat "$T/o")" y
+	same "$(leftovers)" ''
+}

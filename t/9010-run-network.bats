@@ -1,0 +1,103 @@
+#!/usr/bin/env bats
+# What a workload reaches through the filter, with a real world behind a real uplink.
+
+load lib/common
+load lib/engine
+load lib/hub
+
+setup_file() {
+	need root podman nft ip socat
+	hub_up
+	# Servers of the world: the same two ports on every address, TCP and UDP.
+	for p in 443 80; do
+		nsenter --net="/run/netns/$WORLD" socat -u "TCP-LISTEN:$p,fork,reuseaddr" /dev/null 3>&- &
+		nsenter --net="/run/netns/$WORLD" socat "UDP-LISTEN:$p,fork,reuseaddr" PIPE 3>&- &
+	done
+	nsenter --net="/run/netns/$WORLD" socat "UDP-LISTEN:53,fork,reuseaddr" PIPE 3>&- &
+	# The host listens too: no sandbox may reach it.
+	nsenter --net="/run/netns/$NSNAME" socat -u "TCP-LISTEN:443,fork,reuseaddr" /dev/null 3>&- &
+	# An address of the host's own, private as an intranet's.
+	ip -n "$NSNAME" addr add 10.99.0.1/32 dev lo
+	host cat /proc/sys/net/ipv4/conf/{all,up0}/forwarding > "$T/forwarding"
+	sleep 0.3
+}
+teardown_file() {
+	pkill -f 'socat.*-LISTEN:(443|80|53)' || true
+	hub_down
+}
+setup() { hub_config_public; rm -rf "$P/.cloop"; }
+
+# try ADDR PORT : what a TCP connection from the sandbox meets, in one word.
+try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:$2 no"; }; '
+
+@test "public on the port is open; private, metadata, other ports and the host are not" {
+	exits 0 run_in -- sh -c "$try"'
+		try 93.184.216.34 443; try 93.184.216.34 80; try 10.4.5.6 443; try 172.20.0.9 443
+		try 192.168.7.7 443; try 169.254.169.254 443; try 10.99.0.1 443; try 10.211.0.1 443'
+	has "$output" '93.184.216.34:443 open'
+	for no in 93.184.216.34:80 10.4.5.6:443 172.20.0.9:443 192.168.7.7:443 169.254.169.254:443 10.99.0.1:443 10.211.0.1:443; do
+		has "$output" "$no no"
+	done
+}
+
+@test "a refusal comes at once, as a reset" {
+	exits 0 run_in -- sh -c 'nc -w 20 10.4.5.6 443 </dev/null 2>&1; true'
+	has "$output" 'refused'
+}
+
+@test "the resolver is the configured one and is reached" {
+	exits 0 run_in -- cat /etc/resolv.conf
+	has "$output" 'nameserver 9.9.9.9'
+	exits 0 run_in -- cat /etc/hosts
+	lacks "$output" host.containers
+}
+
+@test "egress: none takes the network away, egress: public keeps ports and resolver" {
+	mkdir -p "$P/.cloop"; printf 'capabilities: {egress: none}\n' > "$P/.cloop/sandbox.yaml"
+	exits 0 run_in -- ls /sys/class/net
+	same "$output" lo
+	printf 'capabilities: {egress: public}\n' > "$P/.cloop/sandbox.yaml"
+	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80; try 10.4.5.6 443'
+	has "$output" '93.184.216.34:443 open'
+	has "$output" '93.184.216.34:80 no'
+	has "$output" '10.4.5.6:443 no'
+}
+
+@test "egress: public works on an executor without a filter of its own" {
+	hub_config '    network: bridge
+    egress_filter:
+      resolvers: ["9.9.9.9:53"]'
+	mkdir -p "$P/.cloop"; printf 'capabilities: {egress: public}\n' > "$P/.cloop/sandbox.yaml"
+	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 10.4.5.6 443'
+	has "$output" '93.184.216.34:443 open'
+	has "$output" '10.4.5.6:443 no'
+	hub_config '    network: bridge'
+	exits 125 run_in -- true
+	has "$stderr" resolvers
+	hub_config '    network: none'
+	exits 125 run_in -- true
+	has "$stderr" 'egress'
+}
+
+@test "two sandboxes at once do not reach each other" {
+	id=$(run_in --detach -- sh -c 'ip -4 addr show eth0 | grep -o "10\.211[0-9.]*" | head -n 1; nc -l -p 443; sleep 20')
+	for ((i = 0; i < 50; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
+	[[ $a == 10.211.* ]]
+	exits 0 run_in -- sh -c "$try try $a 443"
+	has "$output" "$a:443 no"
+	cloop runs stop --grace 0s "$id" >/dev/null
+}
+
+@test "nobody opens a connection into the sandbox, the host included" {
+	id=$(run_in --detach -- sh -c 'ip -4 addr show eth0 | grep -o "10\.211[0-9.]*" | head -n 1; nc -l -p 443; sleep 20')
+	for ((i = 0; i < 50; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
+	run host timeout 3 bash -c "exec 9<>/dev/tcp/$a/443"
+	[ "$status" != 0 ]
+	cloop runs stop --grace 0s "$id" >/dev/null
+}
+
+@test "afterwards there is no namespace, bridge, table or forwarding left" {
+	same "$(leftovers)" ''
+	same "$(host nft list tables)" ''
+	same "$(host cat /proc/sys/net/ipv4/conf/{all,up0}/forwarding)" "$(cat "$T/forwarding")"
+}
