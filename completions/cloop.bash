@@ -6,10 +6,16 @@ _cloop_follow() { # the words that may follow those typed so far
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
 	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
-	'exec-container') reply='capabilities preflight prepare reap' ;;
+	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
 	'exec-container prepare') reply=" --dir --json --help" ;;
+	'exec-container start') reply=" --dir --json --help" ;;
+	'exec-container status') reply=" --dir --json --help" ;;
+	'exec-container wait') reply=" --dir --json --help" ;;
+	'exec-container logs') reply=" --dir --json --help" ;;
+	'exec-container signal') reply=" --dir --json --help" ;;
+	'exec-container adopt') reply=" --dir --json --help" ;;
 	'exec-container reap') reply=" --dir --json --help" ;;
 	'hub') reply='bootstrap config audit' ;;
 	'hub config') reply='check show keys' ;;
@@ -20,9 +26,18 @@ _cloop_follow() { # the words that may follow those typed so far
 	'hub config keys') reply=" --dir --json --help" ;;
 	'hub audit list') reply=" --limit --action --actor --id --project --since --dir --json --help" ;;
 	'hub audit verify') reply=" --head --dir --json --help" ;;
+	'run') reply=" --project --executor --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
+	'runs') reply='list show logs stop wait journal' ;;
+	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
+	'runs show') reply=" --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
+	'runs logs') reply=" --follow --from --notes --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
+	'runs stop') reply=" --grace --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
+	'runs wait') reply=" --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
+	'runs journal') reply=" --project --limit --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
 	'sandbox') reply='check resolve' ;;
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
+	'sweep') reply=" --adopt-only --guardian --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
 	'list') reply=" --names --dir --json --help" ;;
@@ -49,6 +64,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
 	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
 	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
+	'exec-container start/--dir'|'exec-container start/-C') kind=dir ;;
+	'exec-container status/--dir'|'exec-container status/-C') kind=dir ;;
+	'exec-container wait/--dir'|'exec-container wait/-C') kind=dir ;;
+	'exec-container logs/--dir'|'exec-container logs/-C') kind=dir ;;
+	'exec-container signal/--dir'|'exec-container signal/-C') kind=dir ;;
+	'exec-container adopt/--dir'|'exec-container adopt/-C') kind=dir ;;
 	'exec-container reap/--dir'|'exec-container reap/-C') kind=dir ;;
 	'hub bootstrap/--external-url') kind=none ;;
 	'hub bootstrap/--git-proxy-port') kind=none ;;
@@ -66,11 +87,32 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'hub audit list/--dir'|'hub audit list/-C') kind=dir ;;
 	'hub audit verify/--head') kind=none ;;
 	'hub audit verify/--dir'|'hub audit verify/-C') kind=dir ;;
+	'run/--project'|'run/-p') kind=dir ;;
+	'run/--executor'|'run/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'run/--timeout') kind=none ;;
+	'run/--task') kind=none ;;
+	'run/--status-fd') kind=none ;;
+	'run/--dir'|'run/-C') kind=dir ;;
+	'runs list/--project'|'runs list/-p') kind=dir ;;
+	'runs list/--executor'|'runs list/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'runs list/--task') kind=none ;;
+	'runs list/--limit'|'runs list/-n') kind=none ;;
+	'runs list/--dir'|'runs list/-C') kind=dir ;;
+	'runs show/--dir'|'runs show/-C') kind=dir ;;
+	'runs logs/--from') kind=none ;;
+	'runs logs/--dir'|'runs logs/-C') kind=dir ;;
+	'runs stop/--grace') kind=none ;;
+	'runs stop/--dir'|'runs stop/-C') kind=dir ;;
+	'runs wait/--dir'|'runs wait/-C') kind=dir ;;
+	'runs journal/--project'|'runs journal/-p') kind=dir ;;
+	'runs journal/--limit'|'runs journal/-n') kind=none ;;
+	'runs journal/--dir'|'runs journal/-C') kind=dir ;;
 	'sandbox check/--format') reply='text json sarif github' ;;
 	'sandbox check/--project'|'sandbox check/-p') kind=dir ;;
 	'sandbox check/--dir'|'sandbox check/-C') kind=dir ;;
 	'sandbox resolve/--project'|'sandbox resolve/-p') kind=dir ;;
 	'sandbox resolve/--dir'|'sandbox resolve/-C') kind=dir ;;
+	'sweep/--dir'|'sweep/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
 	'list/--dir'|'list/-C') kind=dir ;;
@@ -80,7 +122,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'sandbox'|'sandbox check'|'sandbox resolve'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }
