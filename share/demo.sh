@@ -13,9 +13,11 @@ D=$(mktemp -d /tmp/cldemo.XXXXXX)
 chmod 755 "$D"
 cleanup() {
 	pkill -KILL -f "cloop-sweep -C $D/hub" 2>/dev/null || true
-	for r in "$D"/run/w/*; do [ -e "$r/pid" ] && pkill -KILL -F "$r/pid" 2>/dev/null || true; done
+	for r in "$D"/run/w/*/pid; do
+		if [ -e "$r" ]; then pkill -KILL -F "$r" 2>/dev/null || true; fi
+	done
 	podman rm -fa --time 0 >/dev/null 2>&1 || true
-	grep -o " $D[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
+	grep -o " ${D}[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
 	rm -rf "$D"
 }
 trap cleanup EXIT

@@ -58,7 +58,7 @@ void dg_config(FILE *keys, const char *prose)
 		     ".\\\" cmd/cloop-hub/config.mdoc.\n"
 		     ".Dd November 29, 2026\n.Dt CLOOP-CONFIG.YAML 5\n.Os\n.Sh NAME\n"
 		     ".Nm .cloop/config.yaml\n.Nd what a hub allows\n");
-	dg_prose(prose);
+	dg_prose(prose, DG_HEAD);
 	(void)printf(".Sh KEYS\n.Bl -tag -width Ds\n");
 	while (getline(&line, &size, keys) > 0) {
 		json_t *k = json_loads(line, 0, NULL);

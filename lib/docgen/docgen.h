@@ -11,8 +11,9 @@ const char *dg_str(json_t *o, const char *key);
 /* Text for an mdoc(7) line, and a quoted argument of a macro. */
 void dg_text(const char *s);
 void dg_arg(const char *s);
-/* Copies a file of mdoc through; NULL is none. */
-void dg_prose(const char *path);
+/* The part of a prose file that stands before what the table has, or behind it. */
+enum dg_part { DG_HEAD, DG_TAIL };
+void dg_prose(const char *path, enum dg_part part);
 
 /*
  * The mdoc(7) page of one command on stdout; `prose` is a file with DESCRIPTION and more, or

@@ -147,16 +147,23 @@ static void verb_section(json_t *spec, json_t *v, bool only)
 		json_object_get(v, "options"));
 }
 
-void dg_prose(const char *path)
+void dg_prose(const char *path, enum dg_part part)
 {
+	/* What stands at a page's end by convention (mdoc(7)), whatever the table has between. */
+	static const char *const last[] = {".Sh STANDARDS", ".Sh HISTORY", ".Sh AUTHORS",
+		".Sh CAVEATS", ".Sh BUGS", ".Sh SECURITY"};
 	char line[1024];
+	bool tail = false;
 	FILE *f = path ? fopen(path, "r") : NULL;
 
-	if (!f)
-		return;
-	while (fgets(line, sizeof(line), f))
-		(void)fputs(line, stdout);
-	(void)fclose(f);
+	while (f && fgets(line, sizeof(line), f)) {
+		for (size_t i = 0; i < sizeof(last) / sizeof(last[0]); i++)
+			tail = tail || !strncmp(line, last[i], strlen(last[i]));
+		if (tail == (part == DG_TAIL))
+			(void)fputs(line, stdout);
+	}
+	if (f)
+		(void)fclose(f);
 }
 
 static void texts(const char *section, const char *macro, json_t *list)
@@ -325,7 +332,7 @@ void dg_man(json_t *spec, const char *prose, char *const *pages, size_t npages)
 	dg_text(dg_str(spec, "summary"));
 	(void)putchar('\n');
 	synopsis(spec, verbs);
-	dg_prose(prose);
+	dg_prose(prose, DG_HEAD);
 	(void)printf(".Sh OPTIONS\n");
 	json_array_foreach (verbs, i, v)
 		verb_section(spec, v, only);
@@ -342,4 +349,5 @@ void dg_man(json_t *spec, const char *prose, char *const *pages, size_t npages)
 	exits(verbs);
 	examples(verbs);
 	see_also(spec, pages, npages);
+	dg_prose(prose, DG_TAIL);
 }

@@ -311,7 +311,8 @@ int cg_lend_memory(const struct cg *c, pid_t pid, struct cl_err *e)
 	(void)snprintf(text, sizeof(text), "%d", (int)pid);
 	sys = cg_put(procs, text);
 	if (sys && sys != ESRCH)
-		return cl_fail_sys(e, CL_EOS, sys, "cannot put process %d into '%s'", (int)pid, procs);
+		return cl_fail_sys(
+			e, CL_EOS, sys, "cannot put process %d into '%s'", (int)pid, procs);
 	return 0;
 }
 

@@ -79,7 +79,7 @@ hub_down() {
 	engine_down
 	ip netns del "$NSNAME" 2>/dev/null || true
 	ip netns del "$WORLD" 2>/dev/null || true
-	grep -o " $T[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
+	grep -o " ${T}[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
 	rm -rf "$T"
 }
 
