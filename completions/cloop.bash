@@ -5,7 +5,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
-	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --check --dir --json --help" ;;
+	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --namespace --name --selector --no-dns --yaml --check --dir --json --help" ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
@@ -56,9 +56,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--host') kind=none ;;
 	'egress firewall/--policy') kind=file ;;
 	'egress firewall/--from-spec') kind=file ;;
-	'egress firewall/--format') reply='rules nft nft-bridge json' ;;
+	'egress firewall/--format') reply='rules nft nft-bridge networkpolicy json' ;;
 	'egress firewall/--table') kind=none ;;
 	'egress firewall/--bridge') kind=none ;;
+	'egress firewall/--namespace') kind=none ;;
+	'egress firewall/--name') kind=none ;;
+	'egress firewall/--selector') kind=none ;;
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;

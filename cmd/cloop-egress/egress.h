@@ -16,6 +16,16 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e);
  */
 int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e);
 
+/* The name of the nft table, and of the NetworkPolicy made of it, when none is given. */
+#define EGRESS_TABLE "cloop_sbx_preview"
+
+/*
+ * --format networkpolicy, or what its options contradict when another format is chosen:
+ * CL_EUSAGE.
+ */
+int egress_networkpolicy_options(struct cl_ctx *c, bool chosen, struct cl_err *e);
+int egress_networkpolicy(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
+
 /* Answers every --check. 0: all allowed, 1: one was dropped, -1 with *e. */
 int egress_check(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
 

@@ -8,7 +8,7 @@ static int print_nft(struct cl_ctx *c, const struct eg_policy *p, bool bridge, s
 {
 	cleanup_buf struct cl_buf out = CL_BUF_INIT;
 
-	if (eg_render_nft(p, cl_str_or(c, "table", "cloop_sbx_preview"),
+	if (eg_render_nft(p, cl_str_or(c, "table", EGRESS_TABLE),
 		    bridge ? cl_str(c, "bridge") : NULL, &out, e))
 		return -1;
 	(void)fwrite(out.p, 1, out.len, stdout);
@@ -29,7 +29,8 @@ static const char *format_of(struct cl_ctx *c, struct cl_err *e)
 {
 	const char *format = cl_str(c, "format");
 
-	if (format && c->json && strcmp(format, "json") != 0 && !cl_given(c, "check")) {
+	if (format && c->json && strcmp(format, "json") != 0 &&
+		strcmp(format, "networkpolicy") != 0 && !cl_given(c, "check")) {
 		(void)cl_usage(c, e, "--json and --format %s cannot go together", format);
 		return NULL;
 	}
@@ -45,6 +46,8 @@ static const char *format_of(struct cl_ctx *c, struct cl_err *e)
 		(void)cl_usage(c, e, "--bridge goes with --format nft-bridge, not with %s", format);
 		return NULL;
 	}
+	if (egress_networkpolicy_options(c, !strcmp(format, "networkpolicy"), e))
+		return NULL;
 	return format;
 }
 
@@ -61,6 +64,8 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e)
 		return egress_check(c, &policy, e);
 	if (!strcmp(format, "nft") || !strcmp(format, "nft-bridge"))
 		return print_nft(c, &policy, !strcmp(format, "nft-bridge"), e);
+	if (!strcmp(format, "networkpolicy"))
+		return egress_networkpolicy(c, &policy, e);
 	if (!strcmp(format, "rules"))
 		return print_rules(&policy, source);
 	cl_take_json(eg_policy_json(&policy));

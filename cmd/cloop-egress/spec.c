@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "egress.h"
 
-static const char *const formats[] = {"rules", "nft", "nft-bridge", "json", NULL};
+static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpolicy", "json", NULL};
 
 static const struct cl_opt firewall_opts[] = {
 	{.name = "internet",
@@ -57,12 +57,31 @@ static const struct cl_opt firewall_opts[] = {
 	{.name = "table",
 		.type = CL_STR,
 		.arg = "NAME",
-		.def = "cloop_sbx_preview",
-		.help = "name of the nft table"},
+		.def = EGRESS_TABLE,
+		.help = "name of the nft table; a NetworkPolicy's has '-' for '_'"},
 	{.name = "bridge",
 		.type = CL_STR,
 		.arg = "NAME",
 		.help = "the sandbox's bridge, for --format nft-bridge"},
+	{.name = "namespace",
+		.type = CL_STR,
+		.arg = "NAME",
+		.def = "cloop",
+		.help = "namespace of the NetworkPolicy"},
+	{.name = "name",
+		.type = CL_STR,
+		.arg = "NAME",
+		.help = "name of the NetworkPolicy, instead of the table's"},
+	{.name = "selector",
+		.type = CL_LIST,
+		.arg = "KEY=VALUE",
+		.help = "label of the Pod that the NetworkPolicy governs; again for more"},
+	{.name = "no-dns",
+		.type = CL_FLAG,
+		.help = "leave the cluster's DNS out of the NetworkPolicy"},
+	{.name = "yaml",
+		.type = CL_FLAG,
+		.help = "print the NetworkPolicy as YAML instead of JSON"},
 	{.name = "check",
 		.type = CL_LIST,
 		.arg = "ADDR:PORT[/PROTO]",
@@ -87,6 +106,9 @@ static const struct cl_example firewall_examples[] = {
 	{"cloop egress firewall --internet --ports 443 --format nft-bridge --bridge "
 	 "csbx-0123456789",
 		"print the script that nft(8) loads for a bridge", true},
+	{"cloop egress firewall --internet --ports 443 --format networkpolicy --yaml "
+	 "--namespace builds --selector cloop.dev/handle-id=c-0123456789ab",
+		"print the NetworkPolicy of one Pod", true},
 	{"cloop egress firewall --policy policy.json --format json",
 		"compile a stored policy, with its warnings", false},
 	{0},
