@@ -140,6 +140,7 @@ int eg_render_nft_form(
 #define EG_SAY_LINK      "link talk between sandboxes"
 #define EG_SAY_PEER      "another sandbox on this bridge"
 #define EG_SAY_INTO      "nobody connects into the sandbox"
+#define EG_SAY_MAPPED    "IPv4-mapped address"
 /* {mode, rules:[{verdict, prefix, proto, ports, reason, ...}], warnings, silent}; owned. */
 json_t *eg_policy_json(const struct eg_policy *p);
 
