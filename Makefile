@@ -110,10 +110,16 @@ $(B)/lib/lib$(1).a: $(call objs,lib/$(1))
 endef
 $(foreach l,$(LAYERS),$(eval $(call archive,$(l))))
 
+# The front command stands before every other, so its own start counts twice: it is linked
+# whole (sanitizers and coverage cannot be).
+WHOLE := $(if $(VARIANT),,cloop)
+
 define program
 $(BIN)/$(1): $(call objs,cmd/$(1)) $(ARCHIVES)
 	@mkdir -p $$(@D)
-	$(CC) $$(LDFLAGS_ALL) -o $$@ $(call objs,cmd/$(1)) $(ARCHIVES) $(LIBS)
+	$(CC) $$(if $(filter $(1),$(WHOLE)),$$(filter-out -pie,$$(LDFLAGS_ALL)) -static-pie,$$(LDFLAGS_ALL)) \
+		-o $$@ $(call objs,cmd/$(1)) $(ARCHIVES) \
+		$$(if $(filter $(1),$(WHOLE)),$$(filter-out -lmnl -Wl%,$$(LIBS)),$$(LIBS))
 endef
 $(foreach c,$(COMMANDS),$(eval $(call program,$(c))))
 
@@ -170,8 +176,9 @@ check san: $(TESTED)
 	BUILD_DIR=$(abspath $(B)) bash t/run $(T)
 
 cov: $(TESTED)
+	@find $(B) -name '*.gcda' -delete
 	BUILD_DIR=$(abspath $(B)) bash t/run $(T)
-	gcov -n $$(find $(B)/obj -name '*.gcda') 2>/dev/null | bash t/lib/cov-table.sh
+	@gcov -n $$(find $(B)/obj -name '*.gcno') 2>/dev/null | bash t/lib/cov-table.sh
 
 FUZZ_SECONDS ?= 60
 fuzz: $(FUZZ)

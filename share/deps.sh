@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev musl-tools libjansson-dev libyaml-dev libsqlite3-dev libmd-dev libnftnl-dev libmnl-dev git ca-certificates"
 engine="podman runc conmon netavark catatonit nftables iproute2 busybox-static jq"
-tests="bats python3-jsonschema btrfs-progs crun runsc strace mandoc docker.io iptables python3 socat util-linux procps curl sqlite3"
+tests="bats python3-jsonschema btrfs-progs crun runsc strace mandoc docker.io iptables python3 socat util-linux procps curl sqlite3 zsh fish"
 lint="clang clang-format libclang-rt-14-dev cppcheck shellcheck universal-ctags mandoc zsh fish"
 
 case ${1:-check} in
@@ -30,7 +30,7 @@ if [ "$(id -u)" != 0 ]; then
 	exit 1
 fi
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
+apt-get update -qq -o Acquire::Retries=3
 # Nothing that a package brings may start services here: we start what we need ourselves.
 policy=/usr/sbin/policy-rc.d
 made=
@@ -40,6 +40,6 @@ if [ ! -e $policy ]; then
 	made=1
 fi
 # shellcheck disable=SC2086 # a list of names
-apt-get install -y -qq --no-install-recommends $missing >/dev/null || rc=$?
+apt-get install -y -qq -o Acquire::Retries=3 --no-install-recommends $missing >/dev/null || rc=$?
 [ -z "$made" ] || rm -f $policy
 exit "${rc:-0}"

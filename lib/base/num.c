@@ -168,7 +168,9 @@ static bool duration_part(const char **p, int64_t *total)
 		add = v * (double)duration_units[i].ms;
 		if (add > 9e15 || (double)*total + add > 9e15)
 			return false;
-		*total += (int64_t)llround(add);
+		*total +=
+			(int64_t)(add +
+				  0.5); /* positive; llround() would cost every command a library */
 		*p = s + unit_len;
 		return true;
 	}
