@@ -16,6 +16,7 @@ void engine_image_release(struct engine_image *im)
 	free(im->pinned);
 	free(im->user);
 	free(im->workdir);
+	free(im->index);
 	cl_strv_release(&im->repo_digests);
 	cl_strv_release(&im->entrypoint);
 	cl_strv_release(&im->command);
@@ -30,7 +31,7 @@ void engine_image_release(struct engine_image *im)
 /* The text and list members, by the name they have in the cache. */
 #define TEXTS(X)                  \
 	X("requested", requested) \
-	X("id", id) X("pinned", pinned) X("user", user) X("workdir", workdir)
+	X("id", id) X("pinned", pinned) X("user", user) X("workdir", workdir) X("index", index)
 #define LISTS(X)                        \
 	X("repo_digests", repo_digests) \
 	X("entrypoint", entrypoint)     \
@@ -162,6 +163,25 @@ static int find_tmp_mode(const json_t *graph)
 	return -1;
 }
 
+/*
+ * The file that lists the images of the store, out of where the image's top layer is:
+ * ROOT/DRIVER/LAYER/diff is a layer of the store whose index is ROOT/DRIVER-images/images.json.
+ */
+static char *find_index(const json_t *graph)
+{
+	const char *driver = json_string_value(json_object_get(graph, "Name"));
+	const char *upper =
+		json_string_value(json_object_get(json_object_get(graph, "Data"), "UpperDir"));
+	cleanup_free char *part = driver ? cl_asprintf("/%s/", driver) : NULL;
+	const char *at = upper && part ? strstr(upper, part) : NULL;
+
+	for (const char *next = at; next; next = strstr(next + 1, part))
+		at = next;
+	if (!at)
+		return cl_strdup("");
+	return cl_asprintf("%.*s/%s-images/images.json", (int)(at - upper), upper, driver);
+}
+
 static void take_image(const char *ref, const json_t *row, struct engine_image *out)
 {
 	const json_t *config = json_object_get(row, "Config"), *labels;
@@ -181,6 +201,7 @@ static void take_image(const char *ref, const json_t *row, struct engine_image *
 	out->labels = json_is_object(labels) ? json_deep_copy(labels) : json_object();
 	json_object_foreach (json_object_get(config, "Volumes"), key, v)
 		cl_strv_add(&out->volumes, key);
+	out->index = find_index(json_object_get(row, "GraphDriver"));
 	out->tmp_mode = find_tmp_mode(json_object_get(json_object_get(row, "GraphDriver"), "Data"));
 }
 

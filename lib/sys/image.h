@@ -19,7 +19,8 @@ struct engine_image {
 	struct cl_strv repo_digests, entrypoint, command, env, volumes;
 	char *user, *workdir;
 	json_t *labels; /* object of strings */
-	int tmp_mode;   /* permission bits of its /tmp; -1: it has none, or they are not known */
+	char *index;  /* podman: the store's index that holds it, as its layers tell; "" unknown */
+	int tmp_mode; /* permission bits of its /tmp; -1: it has none, or they are not known */
 };
 #define ENGINE_IMAGE_INIT ((struct engine_image){.tmp_mode = -1})
 void engine_image_release(struct engine_image *im);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "sys/path.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -21,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CACHE_VERSION 1
+#define CACHE_VERSION 2
 #define CACHE_MAX     ((size_t)1 << 20)
 #define INDEX_MAX     ((off_t)64 << 20)
 /* The kernel's clock for file times ticks every 1 to 10 ms. */
@@ -52,8 +53,6 @@ static void config_files(const struct engine *en, struct cl_strv *out)
 		"CONTAINERS_STORAGE_CONF", "CONTAINERS_CONF", "CONTAINERS_REGISTRIES_CONF"};
 	const char *xdg = engine_env(en, "XDG_CONFIG_HOME"), *dir = engine_env(en, "HOME");
 
-	if (en->kind != CT_PODMAN)
-		return;
 	for (size_t i = 0; i < CL_ARRAY_LEN(fixed); i++)
 		cl_strv_add(out, fixed[i]);
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++)
@@ -78,16 +77,11 @@ static void cache_key(const struct engine *en, const char *ref, char out[CL_SHA2
 	cl_sha256_hex(b.p, b.len, out);
 }
 
-/* The store's index, or NULL where there is none that is known to be kept by rename. */
-static char *index_file(const struct engine *en, const struct engine_info *info)
+/* docker's index, or NULL where there is none that is known to be kept by rename. */
+static char *docker_index(const struct engine_info *info)
 {
 	struct utsname u;
 
-	/* An image of a further store is in that store's index. */
-	if (info->extra_stores)
-		return NULL;
-	if (en->kind == CT_PODMAN)
-		return cl_asprintf("%s/%s-images/images.json", info->store, info->storage_driver);
 	/* A daemon elsewhere has files of the same names. */
 	if (uname(&u) || strcmp(u.nodename, info->host) != 0)
 		return NULL;
@@ -204,8 +198,66 @@ static void keep(int dir, const char *key, json_t *files, const struct engine_im
 		(void)unlinkat(dir, tmp, 0);
 }
 
-/* Asks the engine, and keeps the answer when nothing changed while it was asked for. */
-static int ask(const struct engine *en, const char *ref, int dir, const char *key,
+/* True when a storage.conf names further stores: what a name means is then not in one index. */
+static bool names_further_stores(const char *path)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	const char *p;
+	struct cl_err e;
+
+	if (sys_read_small(AT_FDCWD, path, CACHE_MAX, &text, &e))
+		return e.code != CL_ENOTFOUND;
+	for (p = text.p; (p = strstr(p, "additionalimagestores")); p++) {
+		const char *line = p, *end = strchr(p, ']');
+
+		while (line > text.p && line[-1] != '\n')
+			line--;
+		if (line[strspn(line, " \t")] == '#')
+			continue;
+		if (!end || memchr(p, '"', (size_t)(end - p)))
+			return true;
+	}
+	return false;
+}
+
+/* True when the file, or its absence, is older than `since` by more than the clock's tick. */
+static bool unchanged_since(const char *path, const struct timespec *since)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return true;
+	return (since->tv_sec - st.st_ctim.tv_sec) * 1000000000LL +
+		       (since->tv_nsec - st.st_ctim.tv_nsec) >
+	       YOUNG_NS;
+}
+
+/*
+ * podman: one question. Where the index is shows in the answer; that it did not change
+ * while podman was asked shows in its times.
+ */
+static int ask_podman(const struct engine *en, const char *ref, int dir, const char *key,
+	struct engine_image *out, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv files = CL_STRV_INIT;
+	struct timespec start;
+	bool keepable;
+
+	if (clock_gettime(CLOCK_REALTIME, &start) || engine_image_inspect(en, ref, out, e))
+		return -1;
+	keepable = dir >= 0 && *out->index && index_has(out->index, out->id);
+	cl_strv_add(&files, out->index);
+	config_files(en, &files);
+	for (size_t i = 0; keepable && i < files.n; i++)
+		keepable = unchanged_since(files.v[i], &start) &&
+			   !(cl_ends(files.v[i], ".conf") && names_further_stores(files.v[i]));
+	if (keepable)
+		keep(dir, key, identities(&files), out);
+	return 0;
+}
+
+/* docker: asks the daemon where it keeps things, and keeps what did not change meanwhile. */
+static int ask_docker(const struct engine *en, const char *ref, int dir, const char *key,
 	struct engine_image *out, struct cl_err *e)
 {
 	cleanup_engine_info struct engine_info info = ENGINE_INFO_INIT;
@@ -215,13 +267,10 @@ static int ask(const struct engine *en, const char *ref, int dir, const char *ke
 
 	if (dir < 0 || engine_info(en, &info, e))
 		return engine_image_inspect(en, ref, out, e);
-	index = index_file(en, &info);
+	index = docker_index(&info);
 	if (!index)
 		return engine_image_inspect(en, ref, out, e);
 	cl_strv_add(&files, index);
-	if (*info.storage_config)
-		cl_strv_add(&files, info.storage_config);
-	config_files(en, &files);
 	before = identities(&files);
 	if (engine_image_inspect(en, ref, out, e)) {
 		json_decref(before);
@@ -262,5 +311,8 @@ int engine_image_pin(const struct engine *en, const char *ref, const char *dir,
 	hit = fd >= 0 && !look(fd, key, out);
 	if (cached)
 		*cached = hit;
-	return hit ? 0 : ask(en, ref, fd, key, out, e);
+	if (hit)
+		return 0;
+	return en->kind == CT_PODMAN ? ask_podman(en, ref, fd, key, out, e)
+				     : ask_docker(en, ref, fd, key, out, e);
 }

@@ -154,7 +154,8 @@ void shim_loop(struct shim *s, bool asked)
 {
 	if (s->started.init)
 		s->init_fd = pidfd_open(s->started.init, 0);
-	if (!s->started.monitor && s->init_fd < 0)
+	/* A quick workload has ended before the engine's client came back. */
+	if (s->init_fd < 0)
 		on_init_end(s);
 	if (!asked)
 		shim_kill(s, OUTCOME_KILLED, "the command that started it was gone before it ran");

@@ -369,24 +369,36 @@ void test_image__missing_and_broken(void)
 	end(&en);
 }
 
+/* The image as a podman says it whose store is `dir`; owned. */
+static char *image_in_store(void)
+{
+	cleanup_free char *upper = cl_asprintf("%s/overlay/00aa/diff", dir);
+	json_t *j = json_loads(image_json, 0, NULL);
+	char *text;
+
+	(void)json_object_set_new(json_array_get(j, 0), "GraphDriver",
+		json_pack("{s:s, s:{s:s}}", "Name", "overlay", "Data", "UpperDir", upper));
+	text = json_dumps(j, 0);
+	json_decref(j);
+	return text;
+}
+
 /* The cache: a store of ours, its index older than the clock's tick. */
 void test_pin__cache_follows_the_index(void)
 {
 	struct timespec past[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
 	struct engine_image im = ENGINE_IMAGE_INIT;
 	struct engine en = ENGINE_INIT;
-	cleanup_free char *info = NULL, *cache = NULL, *index = NULL;
+	cleanup_free char *image = NULL, *cache = NULL, *index = NULL, *conf = NULL;
 	bool cached = true;
 	struct cl_err e;
 
 	fake("podman", &en);
-	info = cl_asprintf(
-		"{\"store\":{\"graphRoot\":\"%s\",\"graphDriverName\":\"overlay\"}}", dir);
+	image = image_in_store();
 	cache = cl_asprintf("%s/cache", dir);
 	index = cl_asprintf("%s/overlay-images", dir);
 	(void)mkdir(index, 0700);
-	write_file("out.info", 0600, info);
-	write_file("out.image", 0600, image_json);
+	write_file("out.image", 0600, image);
 	write_file("overlay-images/images.json", 0600, "[{\"id\":\"00aa\"}]");
 	(void)usleep(150000);
 	for (int i = 0; i < 3; i++) {
@@ -415,6 +427,25 @@ void test_pin__cache_follows_the_index(void)
 		CHECK(!cached);
 		engine_image_release(&im);
 	}
+	/* With a further store the index alone does not say what a name means. */
+	write_file("overlay-images/images.json", 0600, "[{\"id\":\"00aa\"}]");
+	write_file("storage.conf", 0600, "[storage.options]\nadditionalimagestores = [\n\"/x\"]\n");
+	conf = cl_asprintf("CONTAINERS_STORAGE_CONF=%s/storage.conf", dir);
+	cl_strv_add(&en.env, conf);
+	(void)usleep(150000);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(engine_image_pin(&en, "x:1", cache, &im, &cached, &e), 0);
+		CHECK(!cached);
+		engine_image_release(&im);
+	}
+	write_file("storage.conf", 0600,
+		"#additionalimagestores = [\"/x\"]\nadditionalimagestores = [\n]\n");
+	(void)usleep(150000);
+	for (int i = 0; i < 2; i++) {
+		CHECK_INT(engine_image_pin(&en, "x:1", cache, &im, &cached, &e), 0);
+		CHECK_INT(cached, i > 0);
+		engine_image_release(&im);
+	}
 	/* A directory others may write is no cache. */
 	write_file("overlay-images/images.json", 0600, "[{\"id\":\"00aa\"}]");
 	(void)usleep(150000);
@@ -432,18 +463,16 @@ void test_pin__broken_cache_is_no_cache(void)
 	static const char *const bad[] = {"", "{", "[]", "{}", "{\"key\":\"x\"}", "\xff\xff"};
 	struct engine_image im = ENGINE_IMAGE_INIT;
 	struct engine en = ENGINE_INIT;
-	cleanup_free char *info = NULL, *cache = NULL, *index = NULL, *list = NULL, *name = NULL;
+	cleanup_free char *image = NULL, *cache = NULL, *index = NULL, *list = NULL, *name = NULL;
 	bool cached = false;
 	struct cl_err e;
 
 	fake("podman", &en);
-	info = cl_asprintf(
-		"{\"store\":{\"graphRoot\":\"%s\",\"graphDriverName\":\"overlay\"}}", dir);
+	image = image_in_store();
 	cache = cl_asprintf("%s/cache", dir);
 	index = cl_asprintf("%s/overlay-images", dir);
 	(void)mkdir(index, 0700);
-	write_file("out.info", 0600, info);
-	write_file("out.image", 0600, image_json);
+	write_file("out.image", 0600, image);
 	write_file("overlay-images/images.json", 0600, "[{\"id\":\"00aa\"}]");
 	(void)usleep(150000);
 	CHECK_INT(engine_image_pin(&en, "x:1", cache, &im, &cached, &e), 0);
