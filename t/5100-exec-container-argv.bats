@@ -76,6 +76,12 @@ workspace
 	same "$out" "${confined_says/$'\n1\n'/$'\n'}"
 }
 
+@test "gVisor: as many processes as were asked for fit under the pid limit" {
+	need runsc
+	out=$(echo | sandbox oci_runtime=runsc pids=30 -- sh -c 'for i in $(seq 25); do sleep 5 & done; echo started; wait; echo done' 2>&1)
+	same "$out" $'started\ndone'
+}
+
 @test "docker: the same, with standard input" {
 	need docker dockerd
 	echo '{}' > "$ENGINE_DIR/daemon.json"

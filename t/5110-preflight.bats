@@ -84,6 +84,7 @@ finding() { jq -r --arg c "$1" "[.findings[] | select(.check == \$c) | .$2][0]" 
 	same "$(finding oci-runtime status)" warn
 	has "$(finding gvisor detail)" "runsc is recognised as gVisor"
 	same "$(finding seccomp status)" warn
+	has "$(finding gvisor-pids detail)" "pids_limit 1024 is given to the engine as 2560"
 	same "$(finding oci-runtime-isolation status)" null
 	exits 0 ask preflight '.oci_runtime = "runcs"'
 	has "$(finding oci-runtime-isolation detail)" "'runcs'"

@@ -11,6 +11,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Older ones lack what every start needs: podman the log driver passthrough, docker private
+   cgroup namespaces. */
+static bool too_old(struct preflight *p, const char *version)
+{
+	long oldest = p->engine.kind == CT_PODMAN ? 4 : 20;
+	const char *name = ct_engine_name(p->engine.kind);
+	long major = strtol(version, NULL, 10);
+
+	if (!major || major >= oldest)
+		return false;
+	find(&p->out, FIND_FAIL, "runtime", "install a newer release of the engine",
+		"%s %s is too old: cloop needs %s %ld or later", name, version, name, oldest);
+	return true;
+}
+
 bool preflight_engine(struct preflight *p)
 {
 	cleanup_free char *version = NULL;
@@ -23,11 +38,16 @@ bool preflight_engine(struct preflight *p)
 		return false;
 	}
 	name = ct_engine_name(p->engine.kind);
+	if (p->engine.kind == CT_PODMAN && too_old(p, version))
+		return false;
 	find(&p->out, FIND_OK, "runtime", NULL, "%s %s at %s", name, version, p->engine.path);
 	if (engine_info(&p->engine, &p->info, &e)) {
 		find_err(&p->out, FIND_FAIL, "daemon", &e);
 		return false;
 	}
+	/* Of docker it is the daemon's that counts. */
+	if (p->engine.kind == CT_DOCKER && too_old(p, p->info.version))
+		return false;
 	find(&p->out, FIND_OK, "daemon", NULL, "%s answers: storage %s at %s, cgroups %s by %s",
 		name, p->info.storage_driver, p->info.store, p->info.cgroup_version,
 		p->info.cgroup_driver);
@@ -102,6 +122,13 @@ void preflight_runtime(struct preflight *p)
 			"rather than the host kernel, so this executor satisfies "
 			"capabilities.kernel_isolated",
 			name);
+		if (p->x->defaults.v[SB_PIDS] > 0)
+			find(&p->out, FIND_WARN, "gvisor-pids", NULL,
+				"a pid limit counts the Sentry's own threads: pids_limit %lld is "
+				"given to the "
+				"engine as %lld, and holds for processes only roughly",
+				(long long)p->x->defaults.v[SB_PIDS],
+				(long long)ct_pids_limit(p->x->defaults.v[SB_PIDS], name));
 		return;
 	}
 	if (!rn_kernel_isolated(name)) {

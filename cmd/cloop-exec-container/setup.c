@@ -279,6 +279,7 @@ int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *
 		.cpu_milli = s->limits.v[SB_CPU],
 		.memory_mb = s->limits.v[SB_MEMORY],
 		.pids = s->limits.v[SB_PIDS],
+		.workspace_label = x->selinux_label,
 		.extra_args = (const char *const *)x->extra_args.v,
 		.nextra = x->extra_args.n,
 		.mounts = u.mounts,

@@ -16,6 +16,13 @@ const char *ct_engine_name(enum ct_engine k)
 	return k == CT_DOCKER ? "docker" : "podman";
 }
 
+int64_t ct_pids_limit(int64_t pids, const char *oci_runtime)
+{
+	if (!pids)
+		pids = CT_PIDS;
+	return pids > 0 && rn_userspace_kernel(oci_runtime) ? 2 * pids + 512 : pids;
+}
+
 int64_t ct_tmp_mb(int64_t memory_mb)
 {
 	if (memory_mb > 0 && memory_mb / 2 < CT_TMP_MB)
@@ -129,10 +136,7 @@ static void add_confinement(const struct ct_request *r, struct cl_strv *out)
 		cl_strv_add(out, both[i]);
 	for (size_t i = 0; podman(r) && i < CL_ARRAY_LEN(podman_only); i++)
 		cl_strv_add(out, podman_only[i]);
-	if (r->tmp_dir)
-		cl_strv_addf(out, "--volume=%s:/tmp%s", r->tmp_dir,
-			podman(r) ? ":rw,nosuid,nodev,exec" : "");
-	else
+	if (!r->tmp_dir)
 		cl_strv_addf(out, "--tmpfs=/tmp:rw,nosuid,nodev,exec,size=%lldm,mode=1777",
 			(long long)ct_tmp_mb(r->memory_mb));
 	if (r->rootless)
@@ -189,10 +193,7 @@ static void add_limits(const struct ct_request *r, struct cl_strv *out)
 		cl_strv_addf(out, "--memory=%lldm", mb);
 		cl_strv_addf(out, "--memory-swap=%lldm", mb);
 	}
-	cl_strv_addf(out, "--pids-limit=%lld",
-		(long long)(!r->pids      ? CT_PIDS
-			    : r->pids < 0 ? -1
-					  : r->pids));
+	cl_strv_addf(out, "--pids-limit=%lld", (long long)ct_pids_limit(r->pids, r->oci_runtime));
 	if (!nofile || nofile > CT_NOFILE_HARD)
 		nofile = CT_NOFILE_HARD;
 	add_ulimit(r, "nofile", CT_NOFILE, nofile, out);
@@ -201,23 +202,29 @@ static void add_limits(const struct ct_request *r, struct cl_strv *out)
 		cl_strv_addf(out, "--timeout=%lld", (long long)r->timeout_s);
 }
 
-static void add_mount(const struct ct_request *r, const struct ct_mount *m, struct cl_strv *out)
+/* A bind; only podman takes what else is said of it. */
+static void add_volume(const struct ct_request *r, const struct ct_mount *m, const char *options,
+	struct cl_strv *out)
 {
+	const char *label = m->label ? m->label : r->workspace_label;
+	const char *const parts[] = {m->read_only ? "ro" : NULL,
+		options && podman(r) ? options : NULL, label && *label ? label : NULL};
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 	char sep = ':';
 
 	cl_buf_addf(&b, "--volume=%s:%s", m->source, m->target);
-	if (m->read_only) {
-		cl_buf_addf(&b, "%cro", sep);
+	for (size_t i = 0; i < CL_ARRAY_LEN(parts); i++) {
+		if (!parts[i])
+			continue;
+		cl_buf_addf(&b, "%c%s", sep, parts[i]);
 		sep = ',';
 	}
-	if (m->noexec && podman(r)) {
-		cl_buf_addf(&b, "%cnoexec,nosuid,nodev", sep);
-		sep = ',';
-	}
-	if (m->label && *m->label)
-		cl_buf_addf(&b, "%c%s", sep, m->label);
 	cl_strv_add(out, b.p);
+}
+
+static void add_mount(const struct ct_request *r, const struct ct_mount *m, struct cl_strv *out)
+{
+	add_volume(r, m, m->noexec ? "noexec,nosuid,nodev" : NULL, out);
 }
 
 static void add_mounts(const struct ct_request *r, struct cl_strv *out)
@@ -226,11 +233,14 @@ static void add_mounts(const struct ct_request *r, struct cl_strv *out)
 		.source = r->workspace, .target = CT_WORKSPACE, .label = r->workspace_label};
 	const struct ct_mount own = {
 		.source = r->init_dir, .target = CT_INIT_DIR, .read_only = true};
+	const struct ct_mount tmp = {.source = r->tmp_dir, .target = "/tmp"};
 
 	cl_strv_addf(out, "--workdir=%s", r->workspace ? CT_WORKSPACE : "/");
 	if (r->workspace)
 		add_mount(r, &work, out);
 	add_mount(r, &own, out);
+	if (r->tmp_dir)
+		add_volume(r, &tmp, "nosuid,nodev,exec", out);
 	for (size_t i = 0; i < r->nmounts; i++)
 		add_mount(r, &r->mounts[i], out);
 }

@@ -89,7 +89,7 @@ struct ct_mount {
 	const char *target; /* absolute, clean; not the workspace nor CT_INIT_DIR below */
 	bool read_only;
 	bool noexec;       /* data of ours: also nosuid,nodev */
-	const char *label; /* SELinux: "", "z" or "Z"; NULL is "" */
+	const char *label; /* SELinux: "", "z" or "Z"; NULL: as the workspace */
 };
 
 struct ct_label {
@@ -179,6 +179,12 @@ int ct_argv(const struct ct_request *r, struct cl_strv *out, struct cl_err *e);
 bool ct_env_harmless(const char *name);
 /* [A-Za-z_][A-Za-z0-9_]*, <= 128. */
 bool ct_env_name_ok(const char *name);
+/*
+ * The limit that the engine is given for a workload of `pids` processes (0: CT_PIDS). Under
+ * gVisor it counts threads of the host, of which the Sentry has its own and some for each
+ * process inside, so it is raised (DECISIONS C9).
+ */
+int64_t ct_pids_limit(int64_t pids, const char *oci_runtime);
 /* Megabytes of /tmp under a memory cap (0: none). */
 int64_t ct_tmp_mb(int64_t memory_mb);
 /* "1.5" for 1500; at most three decimals, zeros trimmed. out holds 32 bytes. */

@@ -77,10 +77,18 @@ engine_up() {
 }
 
 engine_down() {
+	local i pids
 	[ -n "${ENGINE_DIR:-}" ] && [ -d "$ENGINE_DIR" ] || return 0
-	podman rm -fa --time 0 > /dev/null 2>&1 || true
+	timeout 60 podman rm -fa --time 0 > /dev/null 2>&1 || true
 	engine_docker_down
-	grep -o " $ENGINE_DIR[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
+	# A monitor cleans up behind its container and would make the folders again.
+	for ((i = 0; i < 100; i++)); do
+		pids=$(pgrep -f "(conmon|podman|runsc|runc).*$ENGINE_DIR") || break
+		# shellcheck disable=SC2086 # a list
+		[ "$i" != 50 ] || kill -KILL $pids 2>/dev/null || true
+		sleep 0.1
+	done
+	grep -o " ${ENGINE_DIR}[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
 	rm -rf "$ENGINE_DIR"
 }
 

@@ -114,8 +114,8 @@ void test_argv__everything_in_order(void)
 		"--group-add=20 --cpus=1.5 --memory=2049m --memory-swap=2049m --pids-limit=256 "
 		"--ulimit=nofile=1024:20000 --ulimit=nproc=4096:4096 --timeout=3660 "
 		"--workdir=/workspace --volume=/srv/api:/workspace:Z "
-		"--volume=/run/cloop/stage:/.cloop:ro "
-		"--volume=/stage/hosts:/etc/hosts:ro,noexec,nosuid,nodev "
+		"--volume=/run/cloop/stage:/.cloop:ro,Z "
+		"--volume=/stage/hosts:/etc/hosts:ro,noexec,nosuid,nodev,Z "
 		"--volume=/stage/m0:/cache:z --label=cloop.managed=true --label=cloop.project=api "
 		"--env=HOME=/workspace --env=CLOOP_RUN_ID=run_1 --entrypoint=/.cloop/init "
 		"--shm-size=32m --stop-signal=INT -- sha256:00 --env /.cloop/env --stdin-fd 3 -- "
@@ -164,10 +164,11 @@ void test_argv__docker_has_its_own_words(void)
 		"docker --log-level=error run --interactive --rm --pull=never "
 		"--name=cloop-api-0123456789ab --log-driver=none --cap-drop=ALL "
 		"--security-opt=no-new-privileges --read-only --ipc=private --cgroupns=private "
-		"--no-healthcheck --volume=/stage/tmp:/tmp --user=1000:1001 --network=cloop-sbx-a "
+		"--no-healthcheck --user=1000:1001 --network=cloop-sbx-a "
 		"--pids-limit=1024 --ulimit=nofile=1024:524288 --workdir=/workspace "
 		"--volume=/srv/api:/workspace --volume=/run/cloop/stage:/.cloop:ro "
-		"--volume=/stage/hosts:/etc/hosts:ro --entrypoint=/.cloop/init -- sha256:00 -- "
+		"--volume=/stage/tmp:/tmp --volume=/stage/hosts:/etc/hosts:ro "
+		"--entrypoint=/.cloop/init -- sha256:00 -- "
 		"/bin/true");
 }
 
@@ -501,6 +502,15 @@ void test_names__labels(void)
 	CHECK_STR(ctl, "a_b__");
 	CHECK_STR(key, "cloop.spec.team_x_y_");
 	CHECK(ct_label_key_ok(key));
+}
+
+void test_amounts__pids(void)
+{
+	CHECK_INT(ct_pids_limit(0, NULL), 1024);
+	CHECK_INT(ct_pids_limit(30, "runc"), 30);
+	CHECK_INT(ct_pids_limit(-1, "runsc"), -1);
+	CHECK_INT(ct_pids_limit(30, "runsc"), 572);
+	CHECK_INT(ct_pids_limit(0, "runsc"), 2560);
 }
 
 void test_amounts(void)
