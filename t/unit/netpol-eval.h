@@ -210,9 +210,11 @@ static inline bool npe_read_rule(const json_t *j, const char *peers_key, struct 
 		return false;
 	out->peers = calloc(json_array_size(peers) + 1, sizeof(*out->peers));
 	out->ports = calloc(json_array_size(ports) + 1, sizeof(*out->ports));
-	for (; out->npeers < json_array_size(peers); out->npeers++)
-		if (!npe_read_peer(json_array_get(peers, out->npeers), &out->peers[out->npeers]))
+	for (size_t i = 0; i < json_array_size(peers); i++) {
+		out->npeers++; /* also one half read is released */
+		if (!npe_read_peer(json_array_get(peers, i), &out->peers[i]))
 			return false;
+	}
 	for (; out->nports < json_array_size(ports); out->nports++)
 		if (!npe_read_port(json_array_get(ports, out->nports), &out->ports[out->nports]))
 			return false;
