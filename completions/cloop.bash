@@ -5,7 +5,9 @@ _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
+	'egress firewall') reply='test' ;;
 	'egress firewall') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --namespace --name --selector --no-dns --yaml --check --dir --json --help" ;;
+	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
@@ -64,6 +66,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--selector') kind=none ;;
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
+	'egress firewall test/--policy') kind=file ;;
+	'egress firewall test/--format') reply='tap junit json' ;;
+	'egress firewall test/--dir'|'egress firewall test/-C') kind=dir ;;
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
 	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
 	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
@@ -125,7 +130,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall test'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

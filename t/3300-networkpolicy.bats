@@ -82,6 +82,11 @@ spec:
 	lacks "$output" '---'
 	exits 0 np --yaml
 	has "$output" 'cloop.dev/handle-id: "<handle>"'
+	# A reader of YAML 1.1 takes it for the same too.
+	need python3
+	local args=("${GUIDE[@]}" --block-special-use --cidrs 10.8.0.0/16,fd00:8::/32 --selector on=no --selector n=1_0)
+	same "$(np "${args[@]}" --yaml | python3 -c 'import json, sys, yaml; print(json.dumps(yaml.safe_load(sys.stdin)))' | jq -S .)" \
+		"$(np "${args[@]}" | jq -S .)"
 }
 
 @test "every vector of the policies, by the object, as JSON and as YAML" {

@@ -10,6 +10,9 @@ extern const struct cl_spec egress_spec;
 /* `firewall`: what a policy installs, or what it answers. */
 int egress_firewall(struct cl_ctx *c, struct cl_err *e);
 
+/* `firewall test`: does a policy keep what is expected of it? 0: yes, 1: no, -1 with *e. */
+int egress_test(struct cl_ctx *c, struct cl_err *e);
+
 /*
  * The authorisation that the command line asks about, from flags or from a file; source
  * is what the listing says it is from, owned. *out is EG_AUTH_INIT.

@@ -114,6 +114,45 @@ static const struct cl_example firewall_examples[] = {
 	{0},
 };
 
+static const char *const test_formats[] = {"tap", "junit", "json", NULL};
+
+static const struct cl_opt test_opts[] = {
+	{.name = "policy",
+		.type = CL_STR,
+		.arg = "FILE",
+		.complete = CL_COMP_FILE,
+		.help = "the policy (JSON) of files that carry none"},
+	{.name = "format",
+		.type = CL_ENUM,
+		.arg = "FORMAT",
+		.values = test_formats,
+		.def = "tap",
+		.help = "how to report"},
+	{0},
+};
+
+static const struct cl_operand test_operands[] = {
+	{"FILE", "file of expectations, YAML or JSON; '-' for standard input", .repeat = true,
+		.complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_exit test_exits[] = {
+	{0, "every expectation holds"},
+	{1, "one does not"},
+	{0},
+};
+
+static const struct cl_example test_examples[] = {
+	{"cloop egress firewall test firewall-tests.yaml", "hold a policy to its tests", false},
+	{"cloop egress firewall test --policy policy.json --format junit tests/*.yaml",
+		"hold one policy to many, for a CI server", false},
+	{"echo '{policy: {allow_public_internet: true, allow_ports: [443]}, tests: [{drop: "
+	 "blocked}]}' | cloop egress firewall test -",
+		"nothing of the block set is open", true},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "firewall",
 		.summary = "show what an egress policy installs, or what it answers",
@@ -121,6 +160,13 @@ static const struct cl_verb verbs[] = {
 		.exits = firewall_exits,
 		.examples = firewall_examples,
 		.run = egress_firewall},
+	{.name = "firewall test",
+		.summary = "hold policies to what is expected of them",
+		.opts = test_opts,
+		.operands = test_operands,
+		.exits = test_exits,
+		.examples = test_examples,
+		.run = egress_test},
 	{0},
 };
 
