@@ -76,6 +76,9 @@ in_fish() {
 	need zsh fish
 	for sh in bash zsh fish; do
 		has "$(in_$sh cloop egress '')" firewall
+		# A verb that another goes on from.
+		same "$(in_$sh cloop egress firewall tes)" test
+		same "$(in_$sh cloop egress firewall test --form)" --format
 		same "$(in_$sh cloop egress firew)" firewall
 		same "$(in_$sh cloop -C /tmp egress firew)" firewall
 	done
