@@ -67,12 +67,13 @@ void test_state__accounting(void)
 {
 	struct diskwalk_want w = want();
 	struct diskwalk_result start, r;
-	cleanup_free char *in_tree = NULL, *in_state = NULL, *old = NULL;
+	cleanup_free char *in_tree = NULL, *in_state = NULL, *old = NULL, *state = NULL;
 
 	setup();
 	in_tree = under("tree-file");
 	in_state = under(".cloop/linked");
 	old = under(".cloop/old");
+	state = under(".cloop");
 	folder(".cloop");
 	folder("sub");
 	folder("sub/.cloop"); /* only the one at the top is the hub's */
@@ -101,7 +102,7 @@ void test_state__accounting(void)
 	file(".cloop/more", 100 << 10);
 	r = walk(w);
 	CHECK_INT(r.bytes, start.bytes + (200 << 10));
-	CHECK_INT(run((const char *const[]){"rm", "-rf", under(".cloop"), NULL}, NULL), 0);
+	CHECK_INT(run((const char *const[]){"rm", "-rf", state, NULL}, NULL), 0);
 	r = walk(w);
 	CHECK_INT(r.bytes, start.bytes);
 	/* Without a baseline the whole of it is left out. */
