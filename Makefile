@@ -52,7 +52,8 @@ STATIC := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/cloop-init/main.c))))
 PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(STATIC))
 UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))
 FUZZ := $(patsubst t/fuzz/%.c,$(B)/t/fuzz/%,$(wildcard t/fuzz/f-*.c))
-HELPERS := $(patsubst t/lib/%.c,$(B)/t/lib/%,$(wildcard t/lib/*.c))
+HELPERS := $(patsubst t/lib/%.c,$(B)/t/lib/%,$(filter-out t/lib/faults.c,$(wildcard t/lib/*.c))) \
+	$(B)/t/lib/faults.so
 objs = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)/*.c))
 
 all: $(PROGRAMS)
@@ -166,7 +167,7 @@ $(B)/t/fuzz/%: t/fuzz/%.c t/fuzz/replay.c $(ARCHIVES) $(B)/flags
 
 $(B)/t/lib/%.so: t/lib/%.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 -D_GNU_SOURCE -O1 -fPIC -shared -o $@ $<
+	$(CC) -std=gnu17 -D_GNU_SOURCE $(if $(VARIANT),-DT_NO_MALLOC) -O1 -fPIC -shared -o $@ $<
 $(B)/t/lib/%: t/lib/%.c $(ARCHIVES) $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) @$(B)/flags $(CPPFLAGS) -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(ARCHIVES) $(LIBS)

@@ -469,6 +469,11 @@ static bool short_reals(json_t *j)
 	return true;
 }
 
+void cl_json_init(void)
+{
+	json_set_alloc_funcs(cl_malloc, free);
+}
+
 char *cl_json_text(const json_t *j)
 {
 	bool brief = short_reals((json_t *)(uintptr_t)j); /* it only looks */

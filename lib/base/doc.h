@@ -112,6 +112,12 @@ bool cl_doc_line(const struct cl_doc *d, unsigned line, const char **out, size_t
 json_t *cl_json_string(const char *s);
 
 /*
+ * Makes jansson abort when memory runs out, as all else here does: what it could not build
+ * would else be missing without a word. Once, first thing in a main.
+ */
+void cl_json_init(void);
+
+/*
  * JSON text of a tree: one line, keys sorted, numbers as short as they read back; owned.
  * Aborts when memory runs out or j is NULL.
  */

@@ -2,6 +2,7 @@
 /* The shared main: capabilities down, table parsed, verb run, output checked, error printed. */
 #include "cli/parse.h"
 #include "cli/version.h"
+#include "base/doc.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -128,6 +129,7 @@ int cl_main(const struct cl_spec *spec, int argc, char **argv)
 	int rc;
 
 	cl_err_init(&e);
+	cl_json_init();
 #ifdef CL_CHECK_SPECS
 	cl_spec_check(spec);
 #endif
