@@ -47,6 +47,12 @@ setup_file() {
 	exits 0 mandoc -T lint -W warning "$SRC"/man/*.[1-8]
 }
 
+@test "every page that a page points to exists" {
+	while read -r name section; do
+		[ -e "$SRC/man/$name.$section" ] || { echo "no man/$name.$section" >&2; false; }
+	done < <(sed -n 's/^\.Xr \(cloop[^ ]*\) \([0-9]\).*/\1 \2/p' "$SRC"/man/*.[1-8] | sort -u)
+}
+
 # Completes the words given (the last is the one under the cursor) and prints the answers sorted.
 in_bash() {
 	bash --norc -c 'source "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cloop
