@@ -129,6 +129,16 @@ setup() { need root podman jq; }
 	has "$(jq -r '.warnings[0]' <<< "$output")" "/data"
 }
 
+@test "an image whose /tmp the sandbox could not write to is warned about" {
+	chmod 755 "$ENGINE_DIR/rootfs/tmp"
+	engine_image localhost/tmp755:1
+	chmod 1777 "$ENGINE_DIR/rootfs/tmp"
+	exits 0 prepare '.image = "localhost/tmp755:1"'
+	has "$(jq -r '.warnings[0]' <<< "$output")" "/tmp of 'localhost/tmp755:1' has mode 0755"
+	exits 0 ask preflight '.image = "localhost/tmp755:1"'
+	same "$(jq -r '.findings[] | select(.check == "image").status' <<< "$output")" warn
+}
+
 @test "docker: pinned by id, and kept the same way" {
 	need docker dockerd
 	echo '{}' > "$ENGINE_DIR/daemon.json"

@@ -159,7 +159,7 @@ void preflight_image(struct preflight *p)
 		find_err(&p->out, FIND_FAIL, "image", &e);
 		return;
 	}
-	if (im.tmp_mode >= 0 && im.tmp_mode != 01777 && p->engine.rootless)
+	if (im.tmp_mode >= 0 && im.tmp_mode != 01777)
 		find(&p->out, FIND_WARN, "image", "build it with 'RUN chmod 1777 /tmp'",
 			"/tmp of '%s' has mode %04o: the sandbox's user could not write there",
 			p->x->image, im.tmp_mode);

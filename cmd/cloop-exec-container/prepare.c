@@ -91,8 +91,8 @@ static void warn_about(struct prepared *p, const struct ip_decision *d)
 			"another "
 			"image",
 			im->requested);
-	/* As root the driver binds a tmpfs of its own there, whatever the image has. */
-	if (p->engine.rootless && im->tmp_mode >= 0 && im->tmp_mode != 01777)
+	/* The runtime gives the tmpfs there the mode that the image's folder has. */
+	if (im->tmp_mode >= 0 && im->tmp_mode != 01777)
 		cl_strv_addf(&p->warnings,
 			"/tmp of '%s' has mode %04o, not 1777: the sandbox's user may not write "
 			"there",

@@ -6,6 +6,7 @@
  */
 #include "prepare.h"
 #include "setup.h"
+#include "job.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/build.h"
@@ -25,30 +26,33 @@
 
 struct setup {
 	const struct work_spec *spec;
-	char *base; /* run base */
-	char *dir;  /* BASE/build/HANDLE */
-	char *init; /* DIR/cloop: bound at /.cloop */
-	char *netns;
-	int lock; /* held while we live */
-	char handle[CT_HANDLE_LEN];
-	struct eg_policy policy;
+	struct job job; /* its network is the run's own; its engine is borrowed */
+	char *base;     /* run base */
+	char *dir;      /* BASE/build/HANDLE */
+	char *init;     /* DIR/cloop: bound at /.cloop */
+	int lock;       /* held while we live */
+	bool networked; /* there is one to take down */
 	struct ct_mount mounts[3];
 	char *sources[3];
 };
 
 static void setup_release(struct setup *u)
 {
+	struct cl_err e;
+
+	if (u->networked)
+		(void)job_drop_network(&u->job, &e);
 	/* Our lock is given up first: what is left now is what a killed build leaves. */
 	if (u->lock >= 0)
 		(void)close(u->lock);
-	(void)setup_collect(u->base, u->handle);
+	(void)setup_collect(u->base, u->job.handle);
 	for (size_t i = 0; i < CL_ARRAY_LEN(u->sources); i++)
 		free(u->sources[i]);
-	eg_policy_release(&u->policy);
+	u->job.engine = ENGINE_INIT;
+	job_release(&u->job);
 	free(u->base);
 	free(u->dir);
 	free(u->init);
-	free(u->netns);
 }
 
 /* ---- the folder ---- */
@@ -105,9 +109,10 @@ static int make_folder(struct setup *u, struct cl_err *e)
 {
 	cleanup_free char *parent = cl_asprintf("%s/build", u->base), *lock = NULL;
 
-	if (sys_new_id("c-", 12, u->handle, sizeof(u->handle), e) || sys_mkdirs(parent, 0700, e))
+	if (sys_new_id("c-", 12, u->job.handle, sizeof(u->job.handle), e) ||
+		sys_mkdirs(parent, 0700, e))
 		return -1;
-	u->dir = cl_asprintf("%s/%s", parent, u->handle);
+	u->dir = cl_asprintf("%s/%s", parent, u->job.handle);
 	u->init = cl_asprintf("%s/cloop", u->dir);
 	lock = cl_asprintf("%s.lock", u->dir);
 	u->lock = open(lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -149,59 +154,6 @@ void setup_list(const char *run_base, struct cl_strv *handles)
 	}
 	if (d)
 		(void)closedir(d);
-}
-
-/* ---- the network: what the run has, through the same filter ---- */
-
-static bool no_network(const struct work_spec *s)
-{
-	return s->network_disabled || s->scope == SB_EGRESS_NONE ||
-	       !strcmp(s->executor->network, "none");
-}
-
-static int make_network(
-	struct setup *u, const struct engine *en, struct ct_request *r, struct cl_err *e)
-{
-	const struct work_spec *s = u->spec;
-	bool ours = en->kind == CT_PODMAN && !en->rootless &&
-		    s->executor->network_backend != CFG_BACKEND_ENGINE;
-	const char *key = s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
-	cleanup_free char *network = eg_network_name(s->executor->id, key);
-	cleanup_free char *table = eg_table_name(s->executor->id, key);
-	struct net_want w = {.handle = u->handle,
-		.network = network,
-		.table = table,
-		.pool = s->executor->address_pool,
-		.ipv6 = true,
-		.rundir = u->base};
-	struct net_have have;
-
-	r->net = CT_NET_NONE;
-	if (no_network(s))
-		return 0;
-	if (s->has_egress && eg_compile(&s->egress, &u->policy, e))
-		return -1;
-	if (s->has_egress && u->policy.mode == EG_ISOLATED)
-		return 0;
-	if (!s->has_egress && (strcmp(s->executor->network, "bridge") != 0 || !ours)) {
-		r->net = CT_NET_NAMED;
-		r->network = s->executor->network;
-		return 0;
-	}
-	if (!ours) {
-		(void)cl_fail(e, CL_EREFUSED,
-			"setup cannot be built behind the run's egress filter with %s here",
-			ct_engine_name(en->kind));
-		cl_constraint(e, "setup");
-		return cl_fix(e,
-			"use podman as root, or give the project 'capabilities: {egress: none}'");
-	}
-	w.policy = s->has_egress ? &u->policy : NULL;
-	if (net_prepare(&w, &have, e))
-		return cl_wrap(e, "the network of the setup build");
-	r->net = CT_NET_NAMESPACE;
-	r->network = u->netns = cl_strdup(have.netns);
-	return 0;
 }
 
 /* ---- the build ---- */
@@ -268,7 +220,7 @@ int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *
 {
 	const struct cfg_executor *x = s->executor;
 	cleanup_free char *profile = NULL;
-	struct setup u = {.spec = s, .lock = -1, .policy = EG_POLICY_INIT};
+	struct setup u = {.spec = s, .lock = -1};
 	struct ct_request r = {.engine = p->engine.kind,
 		.rootless = p->engine.rootless,
 		.mode = CT_ATTACHED,
@@ -295,8 +247,16 @@ int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *
 		return -1;
 	r.seccomp = profile;
 	u.base = work_run_base();
-	rc = make_folder(&u, e) || make_network(&u, &p->engine, &r, e) ||
-	     put_names(&u, r.net != CT_NET_NONE, e);
+	job_init(&u.job);
+	u.job.spec = s;
+	u.job.engine = p->engine;
+	u.job.run_base = u.base;
+	rc = make_folder(&u, e) || job_plan_network(&u.job, e);
+	if (!rc) {
+		u.networked = true;
+		rc = job_make_network(&u.job, &r.net, &r.network, e);
+	}
+	rc = rc || put_names(&u, r.net != CT_NET_NONE, e);
 	r.init_dir = u.init;
 	if (!rc)
 		rc = build(&u, p, &r, e);

@@ -250,9 +250,13 @@ static int ask_podman(const struct engine *en, const char *ref, int dir, const c
 	config_files(en, &files);
 	for (size_t i = 0; keepable && i < files.n; i++)
 		keepable = unchanged_since(files.v[i], &start) &&
-			   !(cl_ends(files.v[i], ".conf") && names_further_stores(files.v[i]));
-	if (keepable)
-		keep(dir, key, identities(&files), out);
+			   (!i || cl_ends(files.v[i], ".d") || !names_further_stores(files.v[i]));
+	if (keepable) {
+		json_t *now = identities(&files);
+
+		keep(dir, key, now, out);
+		json_decref(now);
+	}
 	return 0;
 }
 
