@@ -181,51 +181,53 @@ static int masquerade_pools(struct nft_batch *b, const struct net_states *all, s
 	return 0;
 }
 
-static int write_table(const struct net_states *all, const struct cl_strv *opened, struct cl_err *e)
+static int put_table(struct nft_batch *b, const struct net_states *all,
+	const struct cl_strv *opened, struct cl_err *e)
 {
-	cleanup_batch struct nft_batch b;
-
-	nft_batch_begin(&b, NFPROTO_INET, HOST_TABLE);
-	nft_replace_table(&b);
-	nft_add_chain(&b, "forward",
+	nft_batch_table(b, NFPROTO_INET, HOST_TABLE);
+	nft_replace_table(b);
+	nft_add_chain(b, "forward",
 		&(struct nft_hook){.type = "filter", .hook = NF_INET_FORWARD, .priority = -1});
-	nft_add_chain(&b, "postrouting",
+	nft_add_chain(b, "postrouting",
 		&(struct nft_hook){.type = "nat", .hook = NF_INET_POST_ROUTING, .priority = 100});
 	for (size_t i = 0; i < opened->n; i++)
-		guard(&b, opened->v[i]);
-	if (masquerade_pools(&b, all, e))
-		return -1;
-	return nft_batch_send(&b, e);
+		guard(b, opened->v[i]);
+	return masquerade_pools(b, all, e);
 }
 
 /* --- open and close --- */
 
-int net_host_open(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
-	const struct eg_policy *policy, const struct net_state *run, struct cl_err *e)
+int net_host_plan(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
+	const struct eg_policy *policy, const struct net_state *run, struct cl_strv *opened,
+	struct nft_batch *b, struct cl_err *e)
 {
-	cleanup_strv struct cl_strv before = CL_STRV_INIT, opened = CL_STRV_INIT;
-	cleanup_free char *bridge6 = cl_asprintf(SWITCH6, run->bridge);
+	cleanup_strv struct cl_strv before = CL_STRV_INIT;
 
 	if (opened_read(d, &before, e))
 		return -1;
 	for (size_t i = 0; i < before.n; i++)
 		if (!routes_anyway(before.v[i]))
-			cl_strv_add(&opened, before.v[i]);
-	if (find_closed(nl, 4, policy, &opened, e))
+			cl_strv_add(opened, before.v[i]);
+	if (find_closed(nl, 4, policy, opened, e) ||
+		(run->address6.family && find_closed(nl, 6, policy, opened, e)))
 		return -1;
-	if (run->address6.family && net_sysctl_get("ipv6/conf/all/forwarding") != 1 &&
-		(net_sysctl(-1, bridge6, "1", false, e) || find_closed(nl, 6, policy, &opened, e)))
-		return -1;
-	/* Guarded and recorded before they are on. */
-	if (write_table(all, &opened, e) || opened_write(d, &opened, e))
-		return -1;
-	for (size_t i = 0; i < opened.n; i++) {
-		cleanup_free char *key = switch_of(opened.v[i]);
+	/* Recorded before they are on. */
+	return put_table(b, all, opened, e) || opened_write(d, opened, e) ? -1 : 0;
+}
+
+int net_host_open(const struct net_state *run, const struct cl_strv *opened, struct cl_err *e)
+{
+	cleanup_free char *bridge = cl_asprintf(SWITCH6, run->bridge);
+
+	for (size_t i = 0; i < opened->n; i++) {
+		cleanup_free char *key = switch_of(opened->v[i]);
 
 		if (net_sysctl_get(key) == 0 && net_sysctl(-1, key, "1", true, e))
 			return -1;
 	}
-	return 0;
+	if (!run->address6.family || net_sysctl_get("ipv6/conf/all/forwarding") == 1)
+		return 0;
+	return net_sysctl(-1, bridge, "1", false, e);
 }
 
 static bool any_pool(const struct net_states *all)
@@ -236,19 +238,22 @@ static bool any_pool(const struct net_states *all)
 	return false;
 }
 
-int net_host_close(const struct net_dirs *d, const struct net_states *all, struct cl_err *e)
+int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
+	struct cl_err *e)
 {
 	cleanup_strv struct cl_strv opened = CL_STRV_INIT, none = CL_STRV_INIT;
 
+	if (any_pool(left))
+		return 0;
 	if (opened_read(d, &opened, e))
 		return -1;
-	if (any_pool(all))
-		return write_table(all, &opened, e);
 	for (size_t i = 0; i < opened.n; i++) {
 		cleanup_free char *key = switch_of(opened.v[i]);
 
 		if (!routes_anyway(opened.v[i]) && net_sysctl(-1, key, "0", true, e))
 			return -1;
 	}
-	return opened_write(d, &none, e) || nft_remove(HOST_TABLE, e) ? -1 : 0;
+	nft_batch_table(b, NFPROTO_INET, HOST_TABLE);
+	nft_remove_table(b);
+	return opened_write(d, &none, e);
 }

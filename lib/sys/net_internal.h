@@ -4,6 +4,7 @@
 #define CL_SYS_NET_INTERNAL_H
 
 #include "sys/net.h"
+#include "sys/nft_internal.h"
 #include "sys/nl.h"
 
 #include <net/if.h>
@@ -21,7 +22,6 @@ struct net_links {
 void net_links_release(struct net_links *l);
 #define cleanup_links __attribute__((cleanup(net_links_release)))
 int net_links(struct sys_nl *nl, struct net_links *out, struct cl_err *e);
-const struct net_link *net_link_named(const struct net_links *l, const char *name);
 
 /* Index of the link, 0 when there is none of that name (or altname). */
 int net_link_index(struct sys_nl *nl, const char *name, unsigned *index, struct cl_err *e);
@@ -140,13 +140,17 @@ int net_pool_take(const struct pol_prefix *pool, const char *handle, const struc
 /* Can the host forward IPv6 through this bridge? */
 bool net_forwards6(const char *bridge);
 /*
- * Makes the host forward for the runs in `all`, one of which has this policy, and writes
- * cloop_net.
+ * Which interfaces must forward for a run of this policy, recorded and named in `opened`,
+ * and cloop_net for the runs of `all` put into the batch; once that is in force,
+ * net_host_open switches them on.
  */
-int net_host_open(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
-	const struct eg_policy *policy, const struct net_state *run, struct cl_err *e);
-/* What remains when only the runs of `all` are left: with none, what was there before. */
-int net_host_close(const struct net_dirs *d, const struct net_states *all, struct cl_err *e);
+int net_host_plan(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
+	const struct eg_policy *policy, const struct net_state *run, struct cl_strv *opened,
+	struct nft_batch *b, struct cl_err *e);
+int net_host_open(const struct net_state *run, const struct cl_strv *opened, struct cl_err *e);
+/* With no run left that has addresses, everything is as it was before. */
+int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
+	struct cl_err *e);
 
 /* Removes what the run has, then its record (net_teardown.c). Under the lock. */
 int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e);

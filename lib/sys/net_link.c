@@ -77,14 +77,6 @@ int net_links(struct sys_nl *nl, struct net_links *out, struct cl_err *e)
 	return err ? sys_nl_fail(e, err, why, "list the interfaces") : 0;
 }
 
-const struct net_link *net_link_named(const struct net_links *l, const char *name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i].name, name))
-			return &l->v[i];
-	return NULL;
-}
-
 int net_link_index(struct sys_nl *nl, const char *name, unsigned *index, struct cl_err *e)
 {
 	cleanup_links struct net_links one = {0};

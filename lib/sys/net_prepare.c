@@ -72,6 +72,7 @@ static int make_port(struct building *b, struct cl_err *e)
 	return net_sysctl(b->ns, "ipv6/conf/eth0/disable_ipv6", "1", true, e);
 }
 
+/* One transaction for the filter, the port and the host. */
 static int make_rules(struct building *b, struct cl_err *e)
 {
 	const struct net_state *r = b->run;
@@ -80,12 +81,16 @@ static int make_rules(struct building *b, struct cl_err *e)
 		.device = r->host_if,
 		.source4 = r->address,
 		.source6 = r->address6};
+	cleanup_strv struct cl_strv opened = CL_STRV_INIT;
+	cleanup_batch struct nft_batch batch;
 
+	nft_batch_begin(&batch);
 	memcpy(p.mac, b->mac, sizeof(p.mac));
-	return nft_apply(&f, b->want->policy, e) || nft_apply_port(&p, e) ||
-			       net_host_open(b->dirs, &b->host, b->all, b->want->policy, r, e)
-		       ? -1
-		       : 0;
+	if (nft_put_filter(&batch, &f, b->want->policy, e) || nft_put_port(&batch, &p, e) ||
+		net_host_plan(b->dirs, &b->host, b->all, b->want->policy, r, &opened, &batch, e) ||
+		nft_batch_send(&batch, e))
+		return -1;
+	return net_host_open(r, &opened, e);
 }
 
 static int make_way(struct building *b, const struct pol_addr *own, const struct pol_addr *gateway,

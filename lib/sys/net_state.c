@@ -66,6 +66,22 @@ static int open_sub(const char *root, const char *name, int *fd, struct cl_err *
 	return *fd < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path) : 0;
 }
 
+/* Temporary files of a writer that was killed; under the lock nobody is writing. */
+static void drop_temporary(int dirfd)
+{
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *de;
+
+	while (dir && (de = readdir(dir)))
+		if (cl_starts(de->d_name, ".c-") || cl_starts(de->d_name, "..forwarding."))
+			(void)unlinkat(dirfd, de->d_name, 0);
+	if (dir)
+		(void)closedir(dir);
+	else if (fd >= 0)
+		(void)close(fd);
+}
+
 int net_dirs_open(struct net_dirs *d, const char *rundir, bool locked, struct cl_err *e)
 {
 	d->root = cl_strdup(rundir ? rundir : NET_RUN_DIR);
@@ -80,6 +96,7 @@ int net_dirs_open(struct net_dirs *d, const char *rundir, bool locked, struct cl
 	while (flock(d->lock, LOCK_EX))
 		if (errno != EINTR)
 			return cl_fail_sys(e, CL_EOS, errno, "cannot lock '%s/net/.lock'", d->root);
+	drop_temporary(d->net);
 	return 0;
 }
 

@@ -48,7 +48,7 @@ static int bridge_in_use(struct sys_nl *nl, unsigned bridge, bool *used, struct 
 static int remove_port(
 	struct sys_nl *nl, const struct net_state *r, unsigned *bridge, struct cl_err *e)
 {
-	if (net_link_delete(nl, r->host_if, e) || nft_remove_port(r->port_table, e))
+	if (net_link_delete(nl, r->host_if, e))
 		return -1;
 	if (!*r->bridge)
 		return 0;
@@ -59,25 +59,46 @@ static int remove_port(
 		       : 0;
 }
 
+static int remove_bridge(struct sys_nl *nl, const struct net_state *r, unsigned bridge,
+	const struct net_states *others, struct cl_err *e)
+{
+	bool used;
+
+	if (!bridge || other_has(others, r->bridge, NULL))
+		return 0;
+	if (bridge_in_use(nl, bridge, &used, e))
+		return -1;
+	return used ? 0 : net_link_delete(nl, r->bridge, e);
+}
+
+static int remove_rules(const struct net_dirs *d, const struct net_state *r,
+	const struct net_states *others, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b);
+	nft_batch_table(&b, NFPROTO_NETDEV, r->port_table);
+	nft_remove_table(&b);
+	if (r->table && !other_has(others, NULL, r->table)) {
+		nft_batch_table(&b, NFPROTO_INET, r->table);
+		nft_remove_table(&b);
+	}
+	if (net_host_close(d, others, &b, e))
+		return -1;
+	/* An empty namespace needs no packet filter, and without one there are no tables. */
+	return !nft_batch_send(&b, e) || (!r->table && e->code == CL_EUNAVAIL) ? 0 : -1;
+}
+
 /* The port first: from then on nothing passes, whatever of the rest succeeds. */
 int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e)
 {
 	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
 	cleanup_states struct net_states others = {0};
 	unsigned bridge = 0;
-	bool used;
 
 	if (sys_nl_open(&nl, NETLINK_ROUTE, e) || net_states(d, r->handle, &others, e) ||
-		remove_port(&nl, r, &bridge, e) || net_ns_remove(d, r->handle, e))
-		return -1;
-	if (bridge && !other_has(&others, r->bridge, NULL)) {
-		if (bridge_in_use(&nl, bridge, &used, e) ||
-			(!used && net_link_delete(&nl, r->bridge, e)))
-			return -1;
-	}
-	if (r->table && !other_has(&others, NULL, r->table) && nft_remove(r->table, e))
-		return -1;
-	if (net_host_close(d, &others, e))
+		remove_port(&nl, r, &bridge, e) || net_ns_remove(d, r->handle, e) ||
+		remove_bridge(&nl, r, bridge, &others, e) || remove_rules(d, r, &others, e))
 		return -1;
 	if (unlinkat(d->net, r->handle, 0) && errno != ENOENT)
 		return cl_fail_sys(

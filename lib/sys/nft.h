@@ -91,5 +91,10 @@ int nft_blocked_read(const char *table, const struct pol_addr *source, struct nf
  * Tables whose name starts with cloop_ are ours.
  */
 int nft_foreign_drops(struct cl_strv *all, struct cl_strv *some, struct cl_err *e);
+/*
+ * The commands that let prepared networks through what nft_foreign_drops found, for the
+ * remediation of a refusal: joined by "; ", appended to out. pool: the sandboxes' addresses.
+ */
+void nft_foreign_fix(const char *found, const char *pool, struct cl_buf *out);
 
 #endif

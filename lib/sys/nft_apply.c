@@ -14,19 +14,51 @@ void nft_replace_table(struct nft_batch *b)
 	nft_add_table(b);
 }
 
-int nft_apply(const struct nft_filter *f, const struct eg_policy *p, struct cl_err *e)
+void nft_remove_table(struct nft_batch *b)
+{
+	nft_add_table(b);
+	nft_del_table(b);
+}
+
+int nft_put_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
+	struct cl_err *e)
 {
 	cleanup_blocked struct nft_blocked_list kept = NFT_BLOCKED_INIT;
-	cleanup_batch struct nft_batch b;
 
-	nft_batch_begin(&b, NFPROTO_INET, f->table);
 	if (check_names(f->table, f->bridge, e))
 		return -1;
 	if (nft_blocked_read(f->table, NULL, &kept, e) && e->code != CL_ENOTFOUND)
 		return -1;
-	nft_replace_table(&b);
-	nft_build_filter(&b, f, p, &kept);
-	return nft_batch_send(&b, e);
+	nft_batch_table(b, NFPROTO_INET, f->table);
+	nft_replace_table(b);
+	nft_build_filter(b, f, p, &kept);
+	return 0;
+}
+
+int nft_apply(const struct nft_filter *f, const struct eg_policy *p, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b);
+	return nft_put_filter(&b, f, p, e) || nft_batch_send(&b, e) ? -1 : 0;
+}
+
+int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e)
+{
+	if (check_names(p->table, p->device, e))
+		return -1;
+	nft_batch_table(b, NFPROTO_NETDEV, p->table);
+	nft_replace_table(b);
+	nft_build_port(b, p);
+	return 0;
+}
+
+int nft_apply_port(const struct nft_port *p, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b);
+	return nft_put_port(&b, p, e) || nft_batch_send(&b, e) ? -1 : 0;
 }
 
 static int probe_filter(struct cl_err *e)
@@ -50,7 +82,8 @@ static int probe_filter(struct cl_err *e)
 	const struct nft_blocked_list none = NFT_BLOCKED_INIT;
 	cleanup_batch struct nft_batch b;
 
-	nft_batch_begin(&b, NFPROTO_INET, f.table);
+	nft_batch_begin(&b);
+	nft_batch_table(&b, NFPROTO_INET, f.table);
 	nft_add_table(&b);
 	nft_build_filter(&b, &f, &p, &none);
 	return nft_batch_try(&b, e);
@@ -64,7 +97,8 @@ static int probe_port(struct cl_err *e)
 		.source6 = {.family = 6, .b = {0xfd, [15] = 1}}};
 	cleanup_batch struct nft_batch b;
 
-	nft_batch_begin(&b, NFPROTO_NETDEV, p.table);
+	nft_batch_begin(&b);
+	nft_batch_table(&b, NFPROTO_NETDEV, p.table);
 	nft_add_table(&b);
 	nft_build_port(&b, &p);
 	return nft_batch_try(&b, e);
@@ -79,27 +113,15 @@ enum nft_state nft_probe(struct cl_err *e)
 	return e->code == CL_EUNAVAIL ? NFT_NO_KERNEL : NFT_BROKEN;
 }
 
-int nft_apply_port(const struct nft_port *p, struct cl_err *e)
-{
-	cleanup_batch struct nft_batch b;
-
-	nft_batch_begin(&b, NFPROTO_NETDEV, p->table);
-	if (check_names(p->table, p->device, e))
-		return -1;
-	nft_replace_table(&b);
-	nft_build_port(&b, p);
-	return nft_batch_send(&b, e);
-}
-
 static int remove_table(uint32_t family, const char *table, struct cl_err *e)
 {
 	cleanup_batch struct nft_batch b;
 
-	nft_batch_begin(&b, family, table);
+	nft_batch_begin(&b);
 	if (check_names(table, NULL, e))
 		return -1;
-	nft_add_table(&b);
-	nft_del_table(&b);
+	nft_batch_table(&b, family, table);
+	nft_remove_table(&b);
 	return nft_batch_send(&b, e);
 }
 

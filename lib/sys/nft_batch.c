@@ -30,14 +30,20 @@ static void *tail(struct nft_batch *b)
 static void label(struct nft_batch *b, const char *kind, const char *name)
 {
 	b->labels = cl_grow(b->labels, &b->labels_cap, b->seq + 1, sizeof(*b->labels));
-	b->labels[b->seq++] = (struct nft_label){kind, name};
+	b->labels[b->seq++] = (struct nft_label){b->table, kind, name};
 }
 
-void nft_batch_begin(struct nft_batch *b, uint32_t family, const char *table)
+void nft_batch_begin(struct nft_batch *b)
 {
-	*b = (struct nft_batch){.buf = CL_BUF_INIT, .family = family, .table = table};
+	*b = (struct nft_batch){.buf = CL_BUF_INIT, .table = ""};
 	label(b, "start", "");
 	nft_batch_close(b, nftnl_batch_begin(tail(b), b->seq));
+}
+
+void nft_batch_table(struct nft_batch *b, uint32_t family, const char *table)
+{
+	b->family = family;
+	b->table = table;
 }
 
 void nft_batch_release(struct nft_batch *b)
@@ -181,12 +187,12 @@ static int refused(const struct nft_batch *b, uint32_t seq, int err, struct cl_e
 	case EAFNOSUPPORT:
 		(void)cl_fail_sys(e, CL_EUNAVAIL, err,
 			"this kernel's packet filter lacks what table '%s' needs, at %s '%s'",
-			b->table, l->kind, l->name);
+			l->table, l->kind, l->name);
 		return cl_fix(e, "a kernel with nf_tables for inet and netdev, conntrack, reject "
 				 "and masquerade is needed (Debian's has all as modules)");
 	default:
 		return cl_fail_sys(e, CL_EOS, err,
-			"the kernel refused table '%s' at %s '%s'; nothing was changed", b->table,
+			"the kernel refused table '%s' at %s '%s'; nothing was changed", l->table,
 			l->kind, l->name);
 	}
 }
@@ -205,8 +211,7 @@ static int answers(const struct nft_batch *b, struct sys_nl *nl, uint32_t acked,
 			continue;
 		/* The kernel answers before sendto(2) returns: silence is a lost answer. */
 		if (n < 0)
-			return cl_fail_sys(e, CL_EOS, errno,
-				"no answer from the packet filter about table '%s'", b->table);
+			return cl_fail_sys(e, CL_EOS, errno, "no answer from the packet filter");
 		for (; mnl_nlmsg_ok(h, left); h = mnl_nlmsg_next(h, &left)) {
 			const struct nlmsgerr *m = mnl_nlmsg_get_payload(h);
 
@@ -237,7 +242,7 @@ static int transact(struct nft_batch *b, struct cl_err *e)
 	if (mnl_socket_sendto(nl.s, b->buf.p, b->buf.len) < 0)
 		return errno == EPERM || errno == EACCES
 			       ? refused(b, 1, errno, e)
-			       : cl_fail_sys(e, CL_EOS, errno, "cannot send table '%s'", b->table);
+			       : cl_fail_sys(e, CL_EOS, errno, "cannot send to the packet filter");
 	return answers(b, &nl, first->nlmsg_seq, e);
 }
 

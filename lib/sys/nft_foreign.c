@@ -92,6 +92,36 @@ static void forget(const struct fw *f)
 		memset(f->chains[i].walked, 0, sizeof(f->chains[i].walked));
 }
 
+void nft_foreign_fix(const char *found, const char *pool, struct cl_buf *out)
+{
+	cleanup_strv struct cl_strv part = CL_STRV_INIT;
+	const char *tables;
+
+	cl_split(found, ' ', &part);
+	if (part.n < 3)
+		return;
+	if (!strcmp(part.v[1], "firewalld")) {
+		/* Its own tables are written anew at each reload. */
+		cl_buf_addf(out,
+			"firewall-cmd --permanent --zone=trusted --add-source=%s; "
+			"firewall-cmd --reload",
+			pool);
+		return;
+	}
+	if (!strcmp(part.v[1], "filter") && !strcmp(part.v[2], "FORWARD")) {
+		tables = !strcmp(part.v[0], "ip6") ? "ip6tables" : "iptables";
+		cl_buf_addf(out,
+			"%s -I FORWARD -i csbx-+ -j ACCEPT; %s -I FORWARD -o csbx-+ -m conntrack "
+			"--ctstate ESTABLISHED,RELATED -j ACCEPT",
+			tables, tables);
+		return;
+	}
+	cl_buf_addf(out,
+		"nft 'insert rule %s %s %s iifname \"csbx-*\" accept'; "
+		"nft 'insert rule %s %s %s oifname \"csbx-*\" ct state established,related accept'",
+		part.v[0], part.v[1], part.v[2], part.v[0], part.v[1], part.v[2]);
+}
+
 int nft_foreign_drops(struct cl_strv *all, struct cl_strv *some, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv parts = CL_STRV_INIT;

@@ -19,19 +19,21 @@
 #include <linux/netfilter/nf_tables.h>
 
 struct nft_label {
-	const char *kind, *name; /* borrowed for the life of the batch */
+	const char *table, *kind, *name; /* borrowed for the life of the batch */
 };
 
 struct nft_batch {
 	struct cl_buf buf;
-	uint32_t family; /* NFPROTO_INET, NFPROTO_NETDEV */
-	const char *table;
+	uint32_t family;   /* of what is added now: NFPROTO_INET, NFPROTO_NETDEV */
+	const char *table; /* in which it is added */
 	uint32_t seq, sets;
 	struct nft_label *labels; /* what message seq - 1 is about, for errors */
 	size_t labels_cap;
 };
 
-void nft_batch_begin(struct nft_batch *b, uint32_t family, const char *table);
+void nft_batch_begin(struct nft_batch *b);
+/* What follows is about this table; a batch may be about several. */
+void nft_batch_table(struct nft_batch *b, uint32_t family, const char *table);
 void nft_batch_release(struct nft_batch *b);
 #define cleanup_batch __attribute__((cleanup(nft_batch_release)))
 
@@ -49,6 +51,8 @@ void nft_add_table(struct nft_batch *b);
 void nft_del_table(struct nft_batch *b);
 /* The table as new, whether it is there or not: add, so that it can be deleted, and add. */
 void nft_replace_table(struct nft_batch *b);
+/* Without the table, whether it is there or not. */
+void nft_remove_table(struct nft_batch *b);
 
 /* A base chain with `type`, else a regular one. dev: for the ingress hook. */
 struct nft_hook {
@@ -117,6 +121,14 @@ void nft_masquerade(struct nft_rule *r);
 void nft_expr(struct nft_rule *r, struct nftnl_expr *take_expr);
 /* libnftnl's own failure is out of memory only. */
 struct nftnl_expr *nft_expr_new(const char *name);
+
+/*
+ * A filter or a port as a whole, its table replaced. Names are checked, and what is recorded
+ * as blocked is carried over.
+ */
+int nft_put_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
+	struct cl_err *e);
+int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e);
 
 /* The sets, chains and rules of a filter, into a batch whose table is already there. */
 void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,

@@ -42,7 +42,7 @@ struct sys_owner {
  * Replaces `name` (no '/') in dirfd with data[0..len): a temporary file beside it, fsync,
  * rename, fsync of the directory. A link that stands at `name` is replaced, not followed,
  * and another hard link of the old file keeps the old content. On failure the old file
- * is as it was.
+ * is as it was. A process that is killed in between leaves ".NAME.<16 hex>".
  */
 int sys_write_atomic(int dirfd, const char *name, const void *data, size_t len,
 	const struct sys_owner *owner, struct cl_err *e);

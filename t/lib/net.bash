@@ -30,6 +30,8 @@ net_up() {
 	ip -n "$HOST" route add default via 198.51.100.1
 	ip -n "$HOST" -6 route add default via 2001:db8:1::1
 	host sysctl -qw net.ipv4.ip_forward=0 net.ipv6.conf.all.forwarding=0
+	# The kernel answers a burst of refusals and then some a second: tests send more.
+	host sysctl -qw net.ipv4.icmp_ratelimit=0 net.ipv6.icmp.ratelimit=0
 }
 
 net_down() {
@@ -40,6 +42,19 @@ net_down() {
 	ip netns pids "$WORLD" | xargs -r kill
 	ip netns del "$HOST"
 	ip netns del "$WORLD"
+}
+
+# spawn NETNS-FILE CMD... : in the background; killed by reap_spawned (a function in the
+# background would be a shell that leaves its child behind)
+SPAWNED=()
+spawn() {
+	nsenter --net="$1" -- "${@:2}" 3>&- &
+	SPAWNED+=($!)
+}
+spawn_inside() { spawn "$RUNDIR/netns/$1" "${@:2}"; }
+reap_spawned() {
+	[ ${#SPAWNED[@]} = 0 ] || kill "${SPAWNED[@]}" 2>/dev/null || true
+	SPAWNED=()
 }
 
 host() { nsenter --net="/run/netns/$HOST" -- "$@"; }
@@ -70,4 +85,28 @@ host_state() {
 	host nft list ruleset
 	host sysctl net.ipv4.conf.up0.forwarding net.ipv4.ip_forward net.ipv6.conf.all.forwarding
 	host sysctl net.ipv6.conf.up0.force_forwarding 2>/dev/null || true
+}
+
+NETPKT=$BUILD_DIR/t/lib/netpkt
+export NETPKT
+FENCE4="93.184.216.34 443" FENCE6="2606:4700::1111 443"
+
+# serve : the world's services: TCP 443 and 80 on every address, UDP 53 as an echo
+serve() {
+	local p
+	for p in 80 443; do
+		spawn "/run/netns/$WORLD" socat "TCP6-LISTEN:$p,ipv6only=0,fork,reuseaddr" PIPE
+	done
+	spawn "/run/netns/$WORLD" socat UDP4-RECVFROM:53,bind=9.9.9.9,fork PIPE
+	until [ "$(world ss -Hltn | wc -l)" = 2 ] && [ "$(world ss -Hlun | wc -l)" = 1 ]; do sleep 0.05; done
+}
+
+# to HANDLE KIND ARG... : what comes of a packet that the sandbox sends
+to() { local h=$1; shift; inside "$h" "$NETPKT" "$@"; }
+mac_of() { inside "$1" ip -j link show eth0 | jq -r '.[0].address'; }
+mac_of_bridge() { host ip -j link show "$1" | jq -r '.[0].address'; }
+# hits FAMILY TABLE COMMENT : packets counted by the rules with that comment
+hits() {
+	host nft -j list table "$1" "$2" | jq --arg c "$3" \
+		'[.nftables[].rule | select(.comment == $c) | .expr[].counter.packets // empty] | add // 0'
 }

@@ -133,8 +133,14 @@ static int do_foreign(struct cl_err *e)
 
 	if (nft_foreign_drops(&all, &some, e))
 		return -1;
-	for (size_t i = 0; i < all.n; i++)
+	for (size_t i = 0; i < all.n; i++) {
+		cleanup_buf struct cl_buf fix = CL_BUF_INIT;
+
 		printf("all: %s\n", all.v[i]);
+		nft_foreign_fix(all.v[i], "10.211.0.0/16", &fix);
+		if (arg("fix"))
+			puts(fix.p);
+	}
 	for (size_t i = 0; i < some.n; i++)
 		printf("some: %s\n", some.v[i]);
 	return 0;
