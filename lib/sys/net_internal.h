@@ -135,6 +135,12 @@ struct pol_prefix net_ula_pool(const struct pol_prefix *pool);
 int net_pool_take(const struct pol_prefix *pool, const char *handle, const struct net_states *used,
 	const struct net_routes *routes, struct pol_addr *out, struct cl_err *e);
 
+/*
+ * Has the kernel forget the connections that this address opened (net_flows.c). Success
+ * where connection tracking cannot be asked.
+ */
+int net_forget_flows(const struct pol_addr *source, struct cl_err *e);
+
 /* --- what all runs share on the host (net_host.c) --- */
 
 /* Can the host forward IPv6 through this bridge? */

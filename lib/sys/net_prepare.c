@@ -120,6 +120,8 @@ static int build(struct building *b, struct cl_err *e)
 			       net_link_up(&b->inside, b->eth0, e) ||
 			       make_way(b, &r->address, &b->gateway, e) ||
 			       make_way(b, &r->address6, &b->gateway6, e) ||
+			       net_forget_flows(&r->address, e) ||
+			       net_forget_flows(&r->address6, e) ||
 			       net_link_up(&b->host, b->port, e)
 		       ? -1
 		       : 0;

@@ -2,7 +2,9 @@
 # packet filter and of prepared networks. The machine's own network is never touched.
 # shellcheck shell=bash
 NETTOOL=$BUILD_DIR/t/lib/nettool
+# shellcheck disable=SC2089,SC2090 # JSON
 WEB='{"allow_public_internet":true,"allow_ports":[443],"resolvers":["9.9.9.9:53"]}'
+# shellcheck disable=SC2090
 export NETTOOL WEB
 
 # net_up : namespaces $HOST (forwarding off, one uplink) and $WORLD (93.184.216.34 and others).
@@ -89,6 +91,7 @@ host_state() {
 
 NETPKT=$BUILD_DIR/t/lib/netpkt
 export NETPKT
+# shellcheck disable=SC2034 # for the tests
 FENCE4="93.184.216.34 443" FENCE6="2606:4700::1111 443"
 
 # serve : the world's services: TCP 443 and 80 on every address, UDP 53 as an echo

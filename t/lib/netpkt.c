@@ -268,7 +268,7 @@ static size_t segment(char **argv, const void *src, const void *dst, size_t alen
 	uint16_t port = htons((uint16_t)strtoul(argv[1], NULL, 10)), check;
 	struct tcphdr tcp = {
 		.source = htons(40000), .dest = port, .doff = 5, .window = htons(1000)};
-	struct udphdr udp = {.source = htons(40000), .dest = port, .len = htons(sizeof(udp))};
+	struct udphdr udp = {.source = htons(40000), .dest = port, .len = htons(sizeof(udp) + 4)};
 
 	if (proto == IPPROTO_TCP) {
 		memcpy(out, &tcp, sizeof(tcp));
@@ -289,10 +289,12 @@ static size_t segment(char **argv, const void *src, const void *dst, size_t alen
 		memcpy(out + 2, &check, 2);
 		return 32;
 	}
+	/* Four bytes, so that an echo has something to say. */
+	memset(out, 'x', sizeof(udp) + 4);
 	memcpy(out, &udp, sizeof(udp));
-	check = segment_sum(src, dst, alen, proto, out, sizeof(udp));
+	check = segment_sum(src, dst, alen, proto, out, sizeof(udp) + 4);
 	memcpy(out + 6, &check, 2);
-	return sizeof(udp);
+	return sizeof(udp) + 4;
 }
 
 /* argv: SRC DST PROTO PORT [FLAGS] */
