@@ -68,3 +68,21 @@ both_ways() {
 	exits 65 host "$NETTOOL" apply table=t1 bridge='br0"' policy='{}'
 	exits 65 host "$NETTOOL" apply table=t1 bridge=abcdefghijklmnop policy='{}'
 }
+
+@test "a port that is not there is named, and nothing is left of its table" {
+	exits 65 host "$NETTOOL" port table=p1 device=nosuch0 mac=02:00:00:00:00:01 source4=10.0.0.2
+	has "$stderr" "there is no interface 'nosuch0'"
+	exits 0 host "$NETTOOL" port table=p1 device=up0 mac=02:00:00:00:00:01 source4=10.0.0.2
+	has "$(host nft list table netdev p1)" 'hook ingress device "up0"'
+	host nft delete table netdev p1
+}
+
+@test "a netlink that is forbidden is said to be" {
+	need strace
+	exits 77 host env ASAN_OPTIONS=detect_leaks=0 strace -qq -o /dev/null -e trace=socket -e inject=socket:error=EPERM \
+		"$NETTOOL" apply table=t1 bridge=br0 policy='{}'
+	has "$stderr" "netlink sockets are forbidden here"
+	exits 69 host env ASAN_OPTIONS=detect_leaks=0 strace -qq -o /dev/null -e trace=socket -e inject=socket:error=EPROTONOSUPPORT \
+		"$NETTOOL" probe
+	same "$output" no-kernel
+}

@@ -54,6 +54,7 @@ struct nft_port {
 	uint8_t mac[6];                   /* of the sandbox's end */
 	struct pol_addr source4, source6; /* family 0: that family is dropped whole */
 };
+/* CL_ENOTFOUND when there is no such device. */
 int nft_apply_port(const struct nft_port *p, struct cl_err *e);
 int nft_remove_port(const char *table, struct cl_err *e);
 

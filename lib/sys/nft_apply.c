@@ -2,6 +2,8 @@
 #include "base/mem.h"
 #include "sys/nft_internal.h"
 
+#include <net/if.h>
+
 static int check_names(const char *table, const char *interface, struct cl_err *e)
 {
 	return eg_check_table(table, e) || (interface && eg_check_interface(interface, e)) ? -1 : 0;
@@ -47,6 +49,9 @@ int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e
 {
 	if (check_names(p->table, p->device, e))
 		return -1;
+	/* The kernel's own word for it, ENOENT, is also that for a missing feature. */
+	if (!if_nametoindex(p->device))
+		return cl_fail(e, CL_ENOTFOUND, "there is no interface '%s'", p->device);
 	nft_batch_table(b, NFPROTO_NETDEV, p->table);
 	nft_replace_table(b);
 	nft_build_port(b, p);
