@@ -18,16 +18,32 @@
 #include <string.h>
 #include <unistd.h>
 
-/* True when the handle is ours and over since at least `ms`. */
-static bool over_since(struct store *store, const char *handle, int64_t ms)
+/* The row of a handle of ours that is over; false otherwise. */
+static bool over(struct store *store, const char *handle, struct store_handle *h)
 {
-	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
 	struct cl_err e;
 
 	/* An exact id only: a prefix would complete to somebody else's. */
-	if (strlen(handle) != STORE_HANDLE_ID - 1 || store_handle_get(store, handle, &h, &e))
-		return false;
-	return !strcmp(h.state, "ended") && sys_now_ms() - h.ended_at >= ms;
+	return strlen(handle) == STORE_HANDLE_ID - 1 && !store_handle_get(store, handle, h, &e) &&
+	       !strcmp(h->state, "ended");
+}
+
+/* True when it is over and the shim, which may still be cleaning up, is gone. */
+static bool left_over(struct store *store, const char *handle)
+{
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+
+	return over(store, handle, &h) &&
+	       !sys_same_process(
+		       (pid_t)h.shim_pid, (uint64_t)h.shim_start, h.boot_id ? h.boot_id : "");
+}
+
+/* True when it is over since at least `ms`. */
+static bool over_since(struct store *store, const char *handle, int64_t ms)
+{
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+
+	return over(store, handle, &h) && sys_now_ms() - h.ended_at >= ms;
 }
 
 static void did(struct sweep *s, const char *what, const char *handle)
@@ -47,7 +63,7 @@ static void cgroups(struct sweep *s, struct store *store)
 	for (size_t i = 0; i < handles.n; i++) {
 		const char *h = handles.v[i];
 
-		if (!over_since(store, h, SWEEP_SETTLE_MS))
+		if (!left_over(store, h))
 			continue;
 		if (!cg_kill(&cg, h, 5000, &e) && !cg_remove(&cg, h, &e))
 			did(s, "the cgroup", h);
@@ -62,7 +78,7 @@ static void networks(struct sweep *s, struct store *store)
 	if (net_list(s->run_base, &handles, &e))
 		return;
 	for (size_t i = 0; i < handles.n; i++)
-		if (over_since(store, handles.v[i], SWEEP_SETTLE_MS) &&
+		if (left_over(store, handles.v[i]) &&
 			!net_teardown(s->run_base, handles.v[i], NULL, NULL, &e))
 			did(s, "the network", handles.v[i]);
 }
@@ -89,7 +105,7 @@ static void rundirs(struct sweep *s, struct store *store)
 	for (size_t i = 0; i < names.n; i++) {
 		cleanup_rundir struct rundir rd = {0};
 
-		if (!over_since(store, names.v[i], SWEEP_SETTLE_MS))
+		if (!left_over(store, names.v[i]))
 			continue;
 		rundir_init(&rd, s->run_base, names.v[i]);
 		rundir_remove(&rd);

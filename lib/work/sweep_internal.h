@@ -4,9 +4,6 @@
 
 #include "work/sweep.h"
 
-/* What a shim may still be doing after it recorded the end. */
-#define SWEEP_SETTLE_MS 60000
-
 /* Looks for what ended workloads of this hub have left. */
 void sweep_collect(struct sweep *s, struct store *store);
 
