@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "sys/path.h"
+#include "sys/specfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -223,36 +224,6 @@ static void add_mount(
 		(struct ct_mount){.source = src, .target = target, .read_only = ro, .noexec = ours};
 }
 
-/*
- * DECISIONS S7: a source that is not there is made beneath the workspace, as its owner,
- * one component at a time and never through a link.
- */
-static int make_source(const struct job *j, const char *source, struct cl_err *e)
-{
-	cleanup_free char *copy = cl_strdup(source);
-	cleanup_fd int at = dup(j->project_fd);
-	char *save = NULL;
-
-	for (char *c = strtok_r(copy, "/", &save); c; c = strtok_r(NULL, "/", &save)) {
-		int next;
-
-		if (!mkdirat(at, c, 0755)) {
-			if (fchownat(at, c, j->uid, j->gid, AT_SYMLINK_NOFOLLOW))
-				return cl_fail_sys(
-					e, CL_EOS, errno, "cannot give '%s' away", source);
-		} else if (errno != EEXIST) {
-			return cl_fail_sys(
-				e, CL_EOS, errno, "cannot make '%s' in the workspace", source);
-		}
-		next = openat(at, c, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-		if (next < 0)
-			return cl_fail_sys(e, CL_EREFUSED, errno, "mount source '%s'", source);
-		(void)close(at);
-		at = next;
-	}
-	return 0;
-}
-
 static int stage_mount(struct job *j, const struct rundir *rd, struct job_stage *st,
 	const struct work_mount *m, size_t n, struct cl_err *e)
 {
@@ -260,8 +231,8 @@ static int stage_mount(struct job *j, const struct rundir *rd, struct job_stage 
 	cleanup_fd int fd = sys_open_beneath(j->project_fd, m->source, O_PATH, e);
 
 	if (fd < 0 && e->code == CL_ENOTFOUND) {
-		if (make_source(j, m->source, e))
-			return -1;
+		if (sys_spec_make_source(j->project_fd, m->source, j->uid, j->gid, e))
+			return cl_constraint(e, "sandbox_mounts");
 		fd = sys_open_beneath(j->project_fd, m->source, O_PATH, e);
 	}
 	if (fd < 0) {

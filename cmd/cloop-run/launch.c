@@ -257,11 +257,9 @@ static int open_cloop_dir(const struct run_plan *p, struct cl_err *e)
 
 	if (fd >= 0 || e->code != CL_ENOTFOUND)
 		return fd;
-	if (mkdirat(p->project_fd, ".cloop", 0755) && errno != EEXIST)
+	if (sys_mkdirat_as(p->project_fd, ".cloop", 0755, p->owner_uid, p->owner_gid) &&
+		errno != EEXIST)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make %s/.cloop", p->project);
-	if (!geteuid() &&
-		fchownat(p->project_fd, ".cloop", p->owner_uid, p->owner_gid, AT_SYMLINK_NOFOLLOW))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot give %s/.cloop away", p->project);
 	return sys_open_nolinks(p->project_fd, ".cloop", O_RDONLY | O_DIRECTORY, e);
 }
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -188,6 +189,38 @@ int sys_mkdirs(const char *path, mode_t mode, struct cl_err *e)
 	if (mkdir_one(p, mode))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", path);
 	return 0;
+}
+
+/* By the system calls: glibc's setgroups() would change every thread. */
+static int be(uid_t uid, gid_t gid, int ngroups, const gid_t *groups)
+{
+	(void)setfsgid(gid);
+	if (syscall(SYS_setgroups, ngroups, groups))
+		return -1;
+	(void)setfsuid(uid);
+	/* Both answer with the id that was in force, and -1 changes nothing. */
+	if ((uid_t)setfsuid((uid_t)-1) == uid && (gid_t)setfsgid((gid_t)-1) == gid)
+		return 0;
+	errno = EPERM;
+	return -1;
+}
+
+int sys_mkdirat_as(int dirfd, const char *name, mode_t mode, uid_t uid, gid_t gid)
+{
+	gid_t groups[NGROUPS_MAX];
+	int n, rc, err;
+
+	if (geteuid())
+		return mkdirat(dirfd, name, mode);
+	n = (int)syscall(SYS_getgroups, NGROUPS_MAX, groups);
+	if (n < 0)
+		return -1;
+	rc = be(uid, gid, 0, groups) ? -1 : mkdirat(dirfd, name, mode);
+	err = errno;
+	if (be(geteuid(), getegid(), n, groups))
+		abort(); /* to go on as somebody else would be worse */
+	errno = err;
+	return rc;
 }
 
 int sys_read_small(int dirfd, const char *path, size_t max, struct cl_buf *out, struct cl_err *e)

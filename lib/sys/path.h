@@ -53,6 +53,14 @@ int sys_write_atomic(int dirfd, const char *name, const void *data, size_t len,
  */
 int sys_mkdirs(const char *path, mode_t mode, struct cl_err *e);
 
+/*
+ * Makes directory `name` in dirfd as the account uid:gid would (setfsuid(2), for this thread
+ * and this call alone; as ourselves where we are not root). Giving away what root has made is
+ * no substitute: in between, whoever may rename there puts something else in its place.
+ * -1 with errno, EEXIST among others.
+ */
+int sys_mkdirat_as(int dirfd, const char *name, mode_t mode, uid_t uid, gid_t gid);
+
 /* Appends a whole small file to out; one larger than `max` is CL_EDATA. */
 int sys_read_small(int dirfd, const char *path, size_t max, struct cl_buf *out, struct cl_err *e);
 /* Writes text to an existing file in one write(2): /proc/sys, cgroup files. */

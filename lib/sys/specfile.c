@@ -2,6 +2,7 @@
 #include "sys/specfile.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "sys/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -190,29 +191,21 @@ int sys_spec_mounts(const char *dir, const struct sb_spec *s, const char *file, 
 }
 
 /* Opens, or makes, the directory `name` in parent; -1 with errno. */
-static int enter(int root, int parent, const char *path, const char *name, const struct stat *owner)
+static int enter(int root, int parent, const char *path, const char *name, uid_t uid, gid_t gid)
 {
 	int fd = open_beneath(root, path, O_PATH);
 
 	if (fd >= 0 || errno != ENOENT)
 		return fd;
-	/* A dangling link stays what it is: mkdirat does not follow it, and the open fails again. */
-	if (mkdirat(parent, name, 0755) && errno != EEXIST)
+	/* A dangling link stays what it is: it is not followed here, and the open fails again. */
+	if (sys_mkdirat_as(parent, name, 0755, uid, gid) && errno != EEXIST)
 		return -1;
-	fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd >= 0 && fchown(fd, owner->st_uid, owner->st_gid)) {
-		int err = errno;
-
-		(void)close(fd);
-		errno = err;
-		return -1;
-	}
-	return fd;
+	return openat(parent, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-static int make_source(int root, const char *source, const struct stat *owner)
+int sys_spec_make_source(int workspace, const char *source, uid_t uid, gid_t gid, struct cl_err *e)
 {
-	cleanup_fd int parent = open_beneath(root, ".", O_PATH | O_DIRECTORY);
+	cleanup_fd int parent = open_beneath(workspace, ".", O_PATH | O_DIRECTORY);
 	cleanup_free char *path = cl_strdup(source);
 	char *name = path;
 
@@ -222,9 +215,14 @@ static int make_source(int root, const char *source, const struct stat *owner)
 
 		if (slash)
 			*slash = '\0';
-		next = parent < 0 ? -1 : enter(root, parent, path, name, owner);
-		if (next < 0)
-			return -1;
+		next = parent < 0 ? -1 : enter(workspace, parent, path, name, uid, gid);
+		if (next < 0) {
+			(void)cl_fail_sys(e, CL_EREFUSED, errno,
+				"'%s' of the workspace is not there and cannot be made", source);
+			return cl_fix(e,
+				"make that directory as the workspace's owner, or mount another "
+				"one");
+		}
 		(void)close(parent);
 		parent = next;
 		if (!slash)
@@ -232,27 +230,6 @@ static int make_source(int root, const char *source, const struct stat *owner)
 		*slash = '/';
 		name = slash + 1;
 	}
-}
-
-int sys_spec_make_sources(const char *dir, const struct sb_spec *s, struct cl_err *e)
-{
-	cleanup_fd int fd = -1;
-	struct stat owner;
-
-	if (!s->nmounts)
-		return 0;
-	if (open_dir(dir, &fd, e))
-		return -1;
-	if (fstat(fd, &owner))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot look at project '%s'", dir);
-	for (size_t i = 0; i < s->nmounts; i++) {
-		if (!make_source(fd, s->mounts[i].source, &owner))
-			continue;
-		(void)cl_fail_sys(e, CL_EUNAVAIL, errno,
-			"cannot make mounts[%zu].source '%s' in '%s'", i, s->mounts[i].source, dir);
-		return cl_fix(e, "make that directory in the project, or mount another one");
-	}
-	return 0;
 }
 
 void sys_spec_setup_files(const char *dir, struct cl_doc *d, struct sb_spec *s)

@@ -29,10 +29,11 @@ int sys_spec_load(
 int sys_spec_mounts(const char *dir, const struct sb_spec *s, const char *file, struct cl_err *e);
 
 /*
- * Makes the sources that do not exist as directories (0755) of the workspace's owner, beneath
- * it whatever links do meanwhile. CL_EUNAVAIL when one cannot be made; those made before stay.
+ * Makes what does not exist of a mount's source (DECISIONS S7): directories (0755) beneath the
+ * open workspace, made as uid:gid, whatever links and renames do meanwhile. CL_EREFUSED when
+ * that account could not make one; those made before stay.
  */
-int sys_spec_make_sources(const char *dir, const struct sb_spec *s, struct cl_err *e);
+int sys_spec_make_source(int workspace, const char *source, uid_t uid, gid_t gid, struct cl_err *e);
 
 /*
  * Adds a note for each setup command with a word that is a path in the project: setup runs
