@@ -198,6 +198,9 @@ static void add_limits(const struct ct_request *r, struct cl_strv *out)
 		nofile = CT_NOFILE_HARD;
 	add_ulimit(r, "nofile", CT_NOFILE, nofile, out);
 	add_ulimit(r, "nproc", 0, r->hard_nproc, out);
+	/* A core would hold the environment, and may go to a handler of the host's. */
+	if (!extra_ulimit(r, "core"))
+		cl_strv_add(out, "--ulimit=core=0:0");
 	if (r->timeout_s > 0 && podman(r))
 		cl_strv_addf(out, "--timeout=%lld", (long long)r->timeout_s);
 }
