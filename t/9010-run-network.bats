@@ -22,7 +22,11 @@ setup_file() {
 	sleep 0.3
 }
 teardown_file() {
-	pkill -f 'socat.*-LISTEN:(443|80|53)' || true
+	for n in "$WORLD" "$NSNAME"; do
+		for p in $(ip netns pids "$n" 2>/dev/null); do
+			[ "$(cat "/proc/$p/comm" 2>/dev/null)" != socat ] || kill "$p" 2>/dev/null || true
+		done
+	done
 	hub_down
 }
 setup() { hub_config_public; rm -rf "$P/.cloop"; }

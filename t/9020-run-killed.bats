@@ -106,8 +106,8 @@ until_state() {
 		run_in -- sleep 30 > /dev/null 2>&1 &
 		sleep "0.$(printf %03d $ms)"
 		# The driver, the shim and the engine's client, whatever there is by now.
-		pkill -KILL -f "cloop-exec-container start" || true
-		for p in $(pgrep -f 'podman.*cgroup-parent /cloop/c-' || true); do kill -KILL "$p" 2>/dev/null || true; done
+		kill_ours -f "cloop-exec-container start"
+		kill_ours -f 'podman.*cgroup-parent=/cloop/c-'
 		pkill -KILL -f "cloop-run -p $P" || true
 		wait || true
 		exits 0 host cloop sweep
@@ -122,7 +122,7 @@ until_state() {
 	for ms in 30 60 90 120 150 180 220; do
 		run_in --detach -- sleep 30 > /dev/null 2>&1 &
 		sleep "0.$(printf %03d $ms)"
-		pkill -KILL -x cloop-shim || true
+		kill_ours -x cloop-shim
 		wait || true
 		exits 0 host cloop sweep
 	done

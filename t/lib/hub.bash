@@ -89,6 +89,19 @@ world() { nsenter --net="/run/netns/$WORLD" -- "$@"; }
 # run_in ARG... : cloop run for the project, on that host, without a stdin.
 run_in() { host cloop run -p "$P" "$@" </dev/null; }
 
+# ours PGREP-ARG... : pids of what matches and belongs to this hub or its engine: other suites
+# run at the same time, and their shims look just like ours.
+ours() {
+	local p
+	for p in $(pgrep "$@" || true); do
+		tr '\0' '\n' < "/proc/$p/environ" 2>/dev/null |
+			grep -qxE "(CLOOP_RUN_DIR=$T/run|CONTAINERS_CONF=$CONTAINERS_CONF)" && echo "$p"
+	done
+	return 0
+}
+# kill_ours PGREP-ARG...
+kill_ours() { ours "$@" | xargs -r kill -KILL 2>/dev/null || true; }
+
 # leftovers : prints what a hub with nothing live must not have.
 leftovers() {
 	local i
@@ -105,6 +118,6 @@ leftovers() {
 		sqlite3 -readonly "$HUB/.cloop/state.db" "select 1 from handle where id='${c##*/}'" 2>/dev/null |
 			grep -q 1 && echo "$c ^ cgroup"
 	done
-	pgrep -af 'cloop-shim' | grep -F "$T" && echo "^ shim"
+	ours -x cloop-shim | grep . && echo "^ shim"
 	return 0
 }
