@@ -2,6 +2,7 @@
 #include "runs.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "store/journal.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 static int row(const struct store_journal *j, void *arg, struct cl_err *e)
 {
 	const struct cl_ctx *c = arg;
+	cleanup_free char *text = NULL;
 	char at[32];
 
 	(void)e;
@@ -18,8 +20,11 @@ static int row(const struct store_journal *j, void *arg, struct cl_err *e)
 		return 0;
 	}
 	cl_format_time(j->at / 1000, at);
+	/* Names of files in a workspace are in there, and a workload chooses those. */
+	text = cl_strdup(j->text);
+	cl_mask(text, "");
 	(void)printf("%s  %-18s  %s%s%s\n", at, j->kind, j->run_id ? j->run_id : "",
-		j->run_id ? "  " : "", j->text);
+		j->run_id ? "  " : "", text);
 	return 0;
 }
 

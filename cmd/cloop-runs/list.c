@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define COMMAND_MAX 50 /* bytes of a command that a list shows */
+
 struct listing {
 	struct cl_ctx *c;
 	struct cl_table table;
@@ -25,6 +27,12 @@ static char *command(const char *argv_json)
 	for (size_t k = 0; k < b.len; k++)
 		if ((unsigned char)b.p[k] < 0x20)
 			b.p[k] = ' ';
+	if (b.len > COMMAND_MAX) {
+		b.len = COMMAND_MAX - 3;
+		while (b.len && ((unsigned char)b.p[b.len] & 0xc0) == 0x80)
+			b.len--;
+		cl_buf_adds(&b, "...");
+	}
 	return cl_buf_detach(&b);
 }
 
@@ -41,8 +49,6 @@ static int row(const struct store_run *r, void *arg, struct cl_err *e)
 		return 0;
 	}
 	cmd = command(r->argv);
-	if (strlen(cmd) > 50)
-		memcpy(cmd + 47, "...", 4);
 	runs_age(sys_now_ms() - r->created_at, age);
 	if (r->outcome && r->exit_code >= 0)
 		(void)snprintf(status, sizeof(status), "%s (%d)", r->outcome, (int)r->exit_code);

@@ -2,6 +2,7 @@
 #include "runs.h"
 #include "base/doc.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@ static void line(const char *key, const json_t *v)
 	if (!v || json_is_null(v))
 		return;
 	text = json_is_string(v) ? cl_strdup(json_string_value(v)) : cl_json_text(v);
+	cl_mask(text, ""); /* it quotes arguments, names and labels of others */
 	(void)printf("%-16s  %s\n", key, text);
 }
 
