@@ -18,9 +18,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -216,7 +218,23 @@ static bool have(const struct work_spec *s, struct prepared *p)
 	return false;
 }
 
-int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *e)
+/*
+ * A build may take half an hour, in a session of its own: Ctrl-C ends the command that waits
+ * for it, and with that command the build, which takes its container and network down first.
+ */
+static void follow_caller(sigset_t *before)
+{
+	sigset_t held;
+
+	(void)sigemptyset(&held);
+	(void)sigaddset(&held, SIGTERM);
+	(void)sigaddset(&held, SIGINT);
+	(void)sigaddset(&held, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &held, before);
+	(void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+static int set_up(const struct work_spec *s, struct prepared *p, struct cl_err *e)
 {
 	const struct cfg_executor *x = s->executor;
 	cleanup_free char *profile = NULL;
@@ -262,4 +280,16 @@ int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *
 		rc = build(&u, p, &r, e);
 	setup_release(&u);
 	return rc ? -1 : 0;
+}
+
+int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *e)
+{
+	sigset_t before;
+	int rc;
+
+	follow_caller(&before);
+	rc = set_up(s, p, e);
+	/* One that came meanwhile ends us here, with nothing left behind. */
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
 }

@@ -176,6 +176,16 @@ static bool below_floor(const struct build *b)
 	       (uint64_t)v.f_bavail * v.f_frsize >> 20 < (uint64_t)b->min_free_mb;
 }
 
+/* Whoever wants to be told blocks the signal; it takes effect when that is undone. */
+static bool told_to_stop(void)
+{
+	sigset_t pending;
+
+	return !sigpending(&pending) &&
+	       (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1 ||
+		       sigismember(&pending, SIGHUP) == 1);
+}
+
 /* The engine ends it; what the engine does not see is ended by its cgroup. */
 static void kill_build(const struct engine *en, const char *container)
 {
@@ -204,6 +214,8 @@ static void watch(const struct build *b, struct running *r, const char *containe
 			r->ended = "it took too long";
 		else if (!r->ended && below_floor(b))
 			r->ended = "the engine's disk is nearly full";
+		else if (!r->ended && told_to_stop())
+			r->ended = "it was told to stop";
 		else
 			continue;
 		kill_build(b->engine, container);
