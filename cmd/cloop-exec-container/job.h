@@ -76,7 +76,7 @@ void job_stage_release(struct job_stage *s);
 extern const struct shim_driver job_driver;
 
 /* meta.c: what an adopting shim needs, as JSON text; owned. And back. */
-char *job_meta(const struct job *j);
+char *job_meta(const struct job *j, int64_t started_mono);
 int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-char *job_meta(const struct job *j)
+char *job_meta(const struct job *j, int64_t started_mono)
 {
 	json_t *o = json_pack("{s:s, s:i, s:i, s:b}", "engine", ct_engine_name(j->engine.kind),
 		"net_kind", (int)j->net_kind, "uid", (int)j->uid, "memory",
@@ -14,6 +14,7 @@ char *job_meta(const struct job *j)
 	char *text;
 
 	(void)json_object_set_new(o, "min_free_mb", json_integer(j->spec->min_free_mb));
+	(void)json_object_set_new(o, "started_mono", json_integer(started_mono));
 	text = cl_json_text(o);
 	json_decref(o);
 	return text;

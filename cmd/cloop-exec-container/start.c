@@ -91,10 +91,11 @@ static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd
 	row->network = dup_or_null(j->network);
 	row->runtime_dir = cl_strdup(rd->dir);
 	row->started_at = sys_now_ms();
+	sj->started_mono = sys_mono_ms();
 	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
 	row->disk_limit_mb = s->limits.v[SB_DISK];
 	row->disk_limit_source = dup_or_null(s->disk_source);
-	row->meta = job_meta(j);
+	row->meta = job_meta(j, sj->started_mono);
 }
 
 static void print_handle(const struct store_handle *h)
@@ -191,6 +192,7 @@ int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 		.run_base = base,
 		.row = in.row,
 		.uid = j.uid,
+		.started_mono = json_integer_value(json_object_get(meta, "started_mono")),
 		.min_free_mb = json_integer_value(json_object_get(meta, "min_free_mb")),
 		.disk_used = -1};
 	json_decref(meta);

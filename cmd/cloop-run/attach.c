@@ -10,6 +10,7 @@
 #include "work/control.h"
 #include "work/paths.h"
 #include "work/rundir.h"
+#include "work/spool.h"
 #include "work/sweep.h"
 
 #include <errno.h>
@@ -46,6 +47,7 @@ struct attach {
 	int fd, sigfd;
 	int interrupts;
 	json_t *ended; /* the shim's last word; owned */
+	bool streamed; /* a shim had our streams */
 	bool left;     /* hung up: the run goes on without us */
 };
 
@@ -62,7 +64,7 @@ static int ask(struct attach *a, json_t *take_msg, const int *fds, size_t n, str
 		return -1;
 	if (!got)
 		return cl_fail(e, CL_EUNAVAIL, "the supervisor went away");
-	/* A workload that was quick may have ended before we asked. */
+	/* A workload that was quick may have ended, with its streams, before we asked. */
 	if (json_object_get(got, "ended"))
 		a->ended = json_incref(json_object_get(got, "ended"));
 	if (json_object_get(got, "error")) {
@@ -78,10 +80,12 @@ static int connect_shim(struct attach *a, bool replay, struct cl_err *e)
 {
 	int fds[3] = {STDOUT_FILENO, STDERR_FILENO, STDIN_FILENO};
 
-	if (control_connect(a->rd.sock, &a->fd, e))
+	if (control_connect(a->rd.sock, &a->fd, e) ||
+		ask(a, json_pack("{s:s, s:b}", "op", "attach", "replay", replay), fds,
+			a->p->wants_stdin ? 3 : 2, e))
 		return -1;
-	return ask(a, json_pack("{s:s, s:b}", "op", "attach", "replay", replay), fds,
-		a->p->wants_stdin ? 3 : 2, e);
+	a->streamed = a->streamed || !a->ended;
+	return 0;
 }
 
 static void send_op(struct attach *a, json_t *take_msg)
@@ -177,11 +181,33 @@ static int recover(struct attach *a, struct cl_err *e)
 			return 0;
 		rc = sweep_pass(&s, e);
 		sweep_release(&s);
-		if (!rc && !connect_shim(a, false, e))
+		if (!rc && !connect_shim(a, !a->streamed, e))
 			return 0;
 		sys_sleep_ms(200);
 	}
 	return cl_fail(e, CL_EUNAVAIL, "%s has no supervisor", a->p->id);
+}
+
+/* We were too slow (stopped, or on a disk that hung): what it wrote is in its log. */
+static void print_log(struct attach *a)
+{
+	cleanup_free char *logs = work_log_dir(&a->p->hub);
+	cleanup_free char *dir = cl_asprintf("%s/%s", logs, a->p->handle.id);
+	struct spool_reader *r = NULL;
+	struct spool_record rec;
+	struct cl_err e;
+	bool got = true;
+
+	if (spool_reader_open(dir, 0, &r, &e)) {
+		cl_warn(a->c, "its output is lost: %s", e.msg);
+		return;
+	}
+	while (!spool_next(r, &rec, &got, &e) && got)
+		if (rec.stream != SPOOL_NOTE)
+			(void)fwrite(
+				rec.data, 1, rec.len, rec.stream == SPOOL_STDERR ? stderr : stdout);
+	spool_reader_close(r);
+	(void)fflush(stdout);
 }
 
 static int finish(struct attach *a)
@@ -190,6 +216,8 @@ static int finish(struct attach *a)
 	const char *error = json_string_value(json_object_get(a->ended, "error"));
 	int code = (int)json_integer_value(json_object_get(a->ended, "exit_code"));
 
+	if (!a->streamed)
+		print_log(a);
 	if (error && outcome && strcmp(outcome, "exited") != 0 && !a->c->json)
 		cl_say(a->c, "%s: %s", outcome, error);
 	run_status(a->c, a->p, json_incref(a->ended));

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runs.h"
 #include "base/mem.h"
+#include "sys/clock.h"
 #include "work/control.h"
 #include "work/paths.h"
 #include "work/rundir.h"
 #include "work/sweep.h"
 
 #include <string.h>
+
+#define STARTING_MS 90000 /* disk walk, network and engine, each with its own limit */
 
 /* Asks the shim; CL_EUNAVAIL when there is none. */
 static int ask(const char *handle, int64_t grace_ms, struct cl_err *e)
@@ -37,6 +40,35 @@ static int adopt(const struct one_run *o, struct cl_err *e)
 	return rc;
 }
 
+/*
+ * The handle of a run that is not finished; *id is owned, NULL when it finished meanwhile. A
+ * shim that is still starting takes a request as soon as it is done with that.
+ */
+static int find_handle(struct one_run *o, char **id, struct cl_err *e)
+{
+	int64_t until = sys_mono_ms() + STARTING_MS;
+
+	while (strcmp(o->run.state, "finished") != 0) {
+		cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+		cleanup_free char *run = cl_strdup(o->run.id);
+
+		if (!store_handle_of_run(o->store, run, &h, e) && !strcmp(h.state, "live")) {
+			*id = cl_strdup(h.id);
+			return 0;
+		}
+		if (sys_mono_ms() > until) {
+			(void)cl_fail(e, CL_EBUSY, "%s is still starting", run);
+			return cl_fix(e, "see what the engine does; a sweep gives up a start that "
+					 "nobody is at any more");
+		}
+		sys_sleep_ms(100);
+		store_run_release(&o->run);
+		if (store_run_get(o->store, run, &o->run, e))
+			return -1;
+	}
+	return 0;
+}
+
 static void print_end(const struct cl_ctx *c, const struct store_run *r)
 {
 	if (c->json)
@@ -47,33 +79,31 @@ static void print_end(const struct cl_ctx *c, const struct store_run *r)
 		(void)printf("%s: %s\n", r->id, r->outcome);
 }
 
+/* Asks its shim, or the one that it gets when it has none. */
+static int stop(struct one_run *o, const char *handle, int64_t grace_ms, struct cl_err *e)
+{
+	cleanup_free char *id = cl_strdup(o->run.id);
+
+	if (!ask(handle, grace_ms, e) || (!adopt(o, e) && !ask(handle, grace_ms, e)))
+		return 0;
+	/* It may have ended in between: then there is nobody to ask. */
+	store_run_release(&o->run);
+	if (store_run_get(o->store, id, &o->run, e))
+		return -1;
+	if (!strcmp(o->run.state, "finished"))
+		return 0;
+	(void)cl_fail(e, CL_EUNAVAIL, "%s has no supervisor that answers", id);
+	return cl_fix(e, "look at what 'cloop sweep' says");
+}
+
 int cmd_runs_stop(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_one_run struct one_run o = {HUB_INIT, NULL, STORE_RUN_INIT};
-	int64_t grace = cl_int(c, "grace", 10000);
+	cleanup_free char *handle = NULL;
 
-	if (one_run_open(c, STORE_RW, &o, e))
+	if (one_run_open(c, STORE_RW, &o, e) || find_handle(&o, &handle, e) ||
+		(handle && (stop(&o, handle, cl_int(c, "grace", 10000), e) || one_run_wait(&o, e))))
 		return -1;
-	if (strcmp(o.run.state, "finished") != 0) {
-		if (!o.run.handle_id) {
-			(void)cl_fail(e, CL_EBUSY, "%s is still starting", o.run.id);
-			return cl_fix(e, "try again in a moment");
-		}
-		if (ask(o.run.handle_id, grace, e) &&
-			(adopt(&o, e) || ask(o.run.handle_id, grace, e))) {
-			/* It may have ended in between: then there is nobody to ask. */
-			cleanup_free char *id = cl_strdup(o.run.id);
-
-			store_run_release(&o.run);
-			if (store_run_get(o.store, id, &o.run, e))
-				return -1;
-			if (strcmp(o.run.state, "finished") != 0)
-				return cl_fail(
-					e, CL_EUNAVAIL, "%s has no supervisor that answers", id);
-		}
-		if (one_run_wait(&o, e))
-			return -1;
-	}
 	print_end(c, &o.run);
 	return 0;
 }

@@ -23,10 +23,17 @@ struct sink {
 	bool careful; /* shared blocking description: at most PIPE_BUF after POLLOUT */
 };
 
+/* How a client's descriptor is read. */
+struct source {
+	int fd;
+	bool socket; /* MSG_DONTWAIT instead of a description of our own */
+};
+
 struct pump {
 	pthread_t thread;
 	bool started;
-	int from, wake, notify;
+	struct source from;
+	int wake, notify;
 	enum spool_stream stream;
 	struct pump_log *log; /* NULL: an input pump */
 	struct sink sink;     /* owned by the thread */
@@ -36,6 +43,7 @@ struct pump {
 	bool attach_pending;
 	atomic_bool finish, stop;
 	atomic_uint events;
+	atomic_int error; /* errno of the write that failed */
 	char *chunk;
 };
 
@@ -65,8 +73,16 @@ static void sink_close(struct sink *s)
 /*
  * O_NONBLOCK belongs to the description, which the client shares with its shell; so
  * pipes and terminals are opened again, sockets are asked per call, and files never
- * block. What can be none of these is written in pieces that fit after POLLOUT.
+ * block. What can be none of these is written in pieces that fit after POLLOUT. What was
+ * opened for reading alone (a stdout that was closed) is not given rights it did not have.
  */
+static bool may(int fd, int mode)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && ((flags & O_ACCMODE) == O_RDWR || (flags & O_ACCMODE) == mode);
+}
+
 static struct sink sink_open(int fd)
 {
 	struct sink s = {.fd = fd};
@@ -74,7 +90,7 @@ static struct sink sink_open(int fd)
 	struct stat st;
 	int own;
 
-	if (fd < 0 || fstat(fd, &st))
+	if (fd < 0 || fstat(fd, &st) || !may(fd, O_WRONLY))
 		return (struct sink){.fd = fd};
 	if (S_ISSOCK(st.st_mode)) {
 		s.socket = true;
@@ -89,6 +105,36 @@ static struct sink sink_open(int fd)
 		}
 	}
 	return s;
+}
+
+/*
+ * The same for reading: others may share a stdin, and what poll() saw may be theirs by the
+ * time of the read, which must not block the thread then.
+ */
+static struct source source_open(int fd)
+{
+	struct source s = {.fd = fd};
+	char path[40];
+	struct stat st;
+	int own;
+
+	if (fstat(fd, &st) || !may(fd, O_RDONLY))
+		return s;
+	s.socket = S_ISSOCK(st.st_mode);
+	if (!S_ISFIFO(st.st_mode) && !S_ISCHR(st.st_mode))
+		return s;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (own >= 0) {
+		(void)close(fd);
+		s.fd = own;
+	}
+	return s;
+}
+
+static ssize_t source_read(const struct source *s, char *buf, size_t len)
+{
+	return s->socket ? recv(s->fd, buf, len, MSG_DONTWAIT) : read(s->fd, buf, len);
 }
 
 static void drain_wake(struct pump *p)
@@ -133,6 +179,7 @@ static bool sink_write(struct pump *p, const char *data, size_t len)
 		if (errno == EINTR)
 			continue;
 		if (errno != EAGAIN) {
+			atomic_store(&p->error, errno);
 			sink_close(&p->sink);
 			tell(p, PUMP_CLIENT_CLOSED);
 			return false;
@@ -191,12 +238,12 @@ static void *output_thread(void *arg)
 	struct pump *p = arg;
 
 	while (!atomic_load(&p->stop)) {
-		struct pollfd fds[2] = {{p->from, POLLIN, 0}, {p->wake, POLLIN, 0}};
+		struct pollfd fds[2] = {{p->from.fd, POLLIN, 0}, {p->wake, POLLIN, 0}};
 		bool finish = atomic_load(&p->finish);
 		ssize_t n;
 
 		take_client(p);
-		n = read(p->from, p->chunk, PUMP_CHUNK);
+		n = read(p->from.fd, p->chunk, PUMP_CHUNK);
 		if (n > 0) {
 			deliver(p, p->chunk, (size_t)n);
 			continue;
@@ -220,16 +267,15 @@ static void *input_thread(void *arg)
 	struct pump *p = arg;
 
 	while (!atomic_load(&p->stop)) {
-		struct pollfd fds[2] = {{p->from, POLLIN, 0}, {p->wake, POLLIN, 0}};
+		struct pollfd fds[2] = {{p->from.fd, POLLIN, 0}, {p->wake, POLLIN, 0}};
 		ssize_t n;
 
-		/* The client's stdin is a shared description: only read when it is ready. */
 		(void)poll(fds, 2, -1);
 		if (fds[1].revents)
 			drain_wake(p);
 		if (atomic_load(&p->stop) || !fds[0].revents)
 			continue;
-		n = read(p->from, p->chunk, 65536);
+		n = source_read(&p->from, p->chunk, 65536);
 		if (n < 0 && (errno == EINTR || errno == EAGAIN))
 			continue;
 		if (n <= 0 || !sink_write(p, p->chunk, (size_t)n))
@@ -260,20 +306,22 @@ static struct pump *make(int from, int notify)
 {
 	struct pump *p = cl_calloc(1, sizeof(*p));
 
-	p->from = from;
+	p->from.fd = from;
 	p->notify = notify;
 	p->next_fd = p->wake = p->sink.fd = -1;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	return p;
 }
 
-int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify,
+int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify, int client,
 	struct pump **out, struct cl_err *e)
 {
 	struct pump *p = make(from, notify);
 
 	p->stream = stream;
 	p->log = log;
+	p->next_fd = client;
+	p->attach_pending = client >= 0;
 	return start(p, output_thread, out, e);
 }
 
@@ -281,6 +329,7 @@ int pump_input(int from, int to, int notify, struct pump **out, struct cl_err *e
 {
 	struct pump *p = make(from, notify);
 
+	p->from = source_open(from);
 	/* The write end is ours alone, so it may be non-blocking. */
 	(void)fcntl(to, F_SETFL, O_NONBLOCK);
 	p->sink = (struct sink){.fd = to};
@@ -313,6 +362,11 @@ void pump_finish(struct pump *p)
 	wake(p);
 }
 
+int pump_error(struct pump *p)
+{
+	return atomic_load(&p->error);
+}
+
 unsigned pump_events(struct pump *p)
 {
 	return atomic_exchange(&p->events, 0);
@@ -327,8 +381,8 @@ void pump_free(struct pump *p)
 		wake(p);
 		(void)pthread_join(p->thread, NULL);
 	}
-	if (p->from >= 0)
-		(void)close(p->from);
+	if (p->from.fd >= 0)
+		(void)close(p->from.fd);
 	if (p->attach_pending && p->next_fd >= 0)
 		(void)close(p->next_fd);
 	if (p->wake >= 0)

@@ -27,9 +27,10 @@ struct pump_log {
 
 /*
  * Starts a thread that reads `from` (a FIFO, taken) until pump_finish. Output goes to
- * the log as `stream`. `notify` is an eventfd that is written when there is news.
+ * the log as `stream` and to `client` (taken; -1: none yet). `notify` is an eventfd that is
+ * written when there is news.
  */
-int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify,
+int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify, int client,
 	struct pump **out, struct cl_err *e);
 /*
  * Starts a thread that copies `from` (a client's stdin, taken) to `to` (the write end
@@ -46,6 +47,8 @@ void pump_attach(struct pump *p, int fd, const char *replay_dir);
 void pump_finish(struct pump *p);
 /* What happened since the last call (bits of enum pump_event). */
 unsigned pump_events(struct pump *p);
+/* Why the client was given up, as errno. */
+int pump_error(struct pump *p);
 /* Stops whatever it is doing, joins the thread, frees. */
 void pump_free(struct pump *p);
 

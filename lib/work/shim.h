@@ -52,8 +52,9 @@ struct shim_job {
 	uid_t uid;               /* of the sandbox's user */
 	bool attached;           /* a client will attach: output waits for it */
 	bool wants_stdin;
-	int64_t min_free_mb; /* 0: no floor */
-	int64_t disk_used;   /* bytes measured at the start; -1: unknown */
+	int64_t started_mono; /* row.started_at on the boot clock, which nobody can set */
+	int64_t min_free_mb;  /* 0: no floor */
+	int64_t disk_used;    /* bytes measured at the start; -1: unknown */
 };
 
 /*

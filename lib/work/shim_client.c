@@ -9,21 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void shim_accept(struct shim *s)
-{
-	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-
-	if (fd < 0)
-		return;
-	for (size_t i = 0; i < SHIM_CLIENTS; i++) {
-		if (s->clients[i].fd >= 0)
-			continue;
-		s->clients[i] = (struct shim_client){.fd = fd};
-		return;
-	}
-	(void)close(fd); /* more than anybody needs; the caller tries again */
-}
-
 static void drop(struct shim *s, struct shim_client *c)
 {
 	bool was_attached = c->attached;
@@ -39,6 +24,38 @@ static void drop(struct shim *s, struct shim_client *c)
 		pump_attach(s->err, -1, NULL);
 	if (!s->ended)
 		shim_note(s, "client", "the attached client went away; the run goes on");
+}
+
+/*
+ * A free place, or the one of whoever has been connected longest: commands that wait come
+ * again by themselves, and one that hangs must not keep `stop` out. Never the attached one.
+ */
+static struct shim_client *place(struct shim *s)
+{
+	struct shim_client *oldest = NULL;
+
+	for (size_t i = 0; i < SHIM_CLIENTS; i++) {
+		struct shim_client *c = &s->clients[i];
+
+		if (c->fd < 0)
+			return c;
+		if (!c->attached && (!oldest || c->number < oldest->number))
+			oldest = c;
+	}
+	if (oldest)
+		drop(s, oldest);
+	return oldest;
+}
+
+void shim_accept(struct shim *s)
+{
+	int fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct shim_client *c = fd < 0 ? NULL : place(s);
+
+	if (c)
+		*c = (struct shim_client){.fd = fd, .number = ++s->accepted};
+	else if (fd >= 0)
+		(void)close(fd);
 }
 
 static void answer(struct shim *s, struct shim_client *c, json_t *take_msg)
@@ -77,11 +94,14 @@ static json_t *op_attach(struct shim *s, struct shim_client *c, json_t *msg, int
 	if (s->told)
 		return shim_ended_json(s); /* the streams are closed; the log has them */
 	c->attached = c->waiting = true;
-	shim_start_reading(s);
-	if (s->out)
-		pump_attach(s->out, cl_steal_fd(&fds[0]), replay);
-	if (s->err)
-		pump_attach(s->err, cl_steal_fd(&fds[1]), replay);
+	if (!s->reading) {
+		shim_start_reading(s, cl_steal_fd(&fds[0]), cl_steal_fd(&fds[1]));
+	} else {
+		if (s->out)
+			pump_attach(s->out, cl_steal_fd(&fds[0]), replay);
+		if (s->err)
+			pump_attach(s->err, cl_steal_fd(&fds[1]), replay);
+	}
 	if (s->stdin_w >= 0 && n > 2)
 		(void)pump_input(
 			cl_steal_fd(&fds[2]), cl_steal_fd(&s->stdin_w), s->notify, &s->in, &e);

@@ -43,53 +43,79 @@ static void judge(struct shim *s)
 	}
 }
 
-/* Tries a few times: the end of a run is worth waiting for a busy store. */
-static void write_down(struct shim *s)
+int shim_record_start(struct shim *s, struct cl_err *e)
+{
+	static const char *const columns[] = {"external_id", NULL};
+	const struct store_handle *row = &s->job.row;
+	bool won = true, first = !s->due.start;
+
+	s->due.start = 0;
+	if (!store_handle_set(s->store, row, columns, e) &&
+		(!row->run_id || !store_run_started(
+					 s->store, row->run_id, row->id, sys_now_ms(), &won, e))) {
+		if (won)
+			return 0;
+		return cl_fail(
+			e, CL_EUNAVAIL, "%s was given up while it was starting", row->run_id);
+	}
+	if (first)
+		shim_note(s, "store", "the start could not be recorded yet: %s", e->msg);
+	s->due.start = sys_mono_ms() + 1000;
+	return 0;
+}
+
+/* False when the store was busy. */
+static bool write_down(struct shim *s)
 {
 	const struct store_handle *row = &s->job.row;
 	const char *text = s->error[0] ? s->error : NULL;
-	json_t *detail = json_pack(
-		"{s:s, s:i}", "outcome", store_outcome_name(s->outcome), "exit_code", s->status);
+	json_t *detail;
 	struct store_audit_row audit = {
-		"shim", "run.finish", "run", row->run_id, row->project, detail};
+		"shim", "run.finish", "run", row->run_id, row->project, NULL};
 	struct cl_err e;
 	bool won = false;
 
-	for (int i = 0; row->run_id && i < 5; i++) {
-		if (!store_run_finished(s->store, row->run_id, s->outcome, s->status, text,
-			    sys_now_ms(), &won, &e))
-			break;
-		sys_sleep_ms(500);
-	}
-	if (won) {
-		(void)store_audit_add(s->store, sys_now_ms(), &audit, &e);
-		(void)store_counter_add(
-			s->store, "cloop_runs_total", store_outcome_name(s->outcome), 1, &e);
-		if (text)
-			(void)store_journal_add(s->store, sys_now_ms(), row->project, row->run_id,
-				store_outcome_name(s->outcome), text, NULL, &e);
-	}
+	if (!row->run_id)
+		return true;
+	if (s->due.start)
+		(void)shim_record_start(s, &e);
+	if (store_run_finished(
+		    s->store, row->run_id, s->outcome, s->status, text, sys_now_ms(), &won, &e))
+		return false;
+	if (!won)
+		return true;
+	detail = json_pack(
+		"{s:s, s:i}", "outcome", store_outcome_name(s->outcome), "exit_code", s->status);
+	audit.detail = detail;
+	(void)store_audit_add(s->store, sys_now_ms(), &audit, &e);
+	(void)store_counter_add(
+		s->store, "cloop_runs_total", store_outcome_name(s->outcome), 1, &e);
+	if (text)
+		(void)store_journal_add(s->store, sys_now_ms(), row->project, row->run_id,
+			store_outcome_name(s->outcome), text, NULL, &e);
 	json_decref(detail);
+	return true;
 }
 
 void shim_record(struct shim *s)
 {
 	if (s->recorded)
 		return;
-	if (s->driver->out_of_memory(s->arg))
+	if (!s->judged && s->driver->out_of_memory(s->arg))
 		s->oom = true;
-	judge(s);
-	write_down(s);
-	s->recorded = true;
+	if (!s->judged)
+		judge(s);
+	s->judged = true;
+	s->recorded = write_down(s);
+	s->due.record = s->recorded ? 0 : sys_mono_ms() + 1000;
 }
 
-void shim_collect(struct shim *s)
+bool shim_end_row(struct shim *s)
 {
 	struct cl_err e;
 	bool won;
 
-	s->driver->collect(s->arg, s);
-	(void)store_handle_end(s->store, s->job.row.id, sys_now_ms(), &won, &e);
+	return !store_handle_end(s->store, s->job.row.id, sys_now_ms(), &won, &e);
 }
 
 json_t *shim_ended_json(const struct shim *s)

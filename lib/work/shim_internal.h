@@ -10,19 +10,21 @@
 #include "sys/diskwalk.h"
 
 #define SHIM_CLIENTS   32
-#define SHIM_ATTACH_MS 10000 /* how long output waits for the client that was announced */
-#define SHIM_GRACE_MS  10000 /* between SIGTERM and SIGKILL of a stop */
-#define SHIM_FLOOR_MS  2000  /* how often the free space is looked at */
+#define SHIM_ATTACH_MS 10000  /* how long output waits for the client that was announced */
+#define SHIM_GRACE_MS  10000  /* between SIGTERM and SIGKILL of a stop */
+#define SHIM_FLOOR_MS  2000   /* how often the free space is looked at */
+#define SHIM_RECORD_MS 900000 /* how long the end waits for a store that is busy */
 
 /* A connected command. */
 struct shim_client {
 	int fd; /* -1: free */
 	bool attached, waiting;
+	uint64_t number; /* in order of arrival */
 };
 
 /* What is due at a time on the boot clock; 0: nothing. */
 struct shim_due {
-	int64_t attach, grace, floor, disk;
+	int64_t attach, deadline, grace, floor, disk, start, record;
 };
 
 struct shim {
@@ -42,12 +44,14 @@ struct shim {
 	bool out_done, err_done;
 	bool reading; /* the pumps run */
 	struct shim_client clients[SHIM_CLIENTS];
+	uint64_t accepted;
 	struct shim_started started;
 	struct shim_due due;
 	struct dw_watch dw;
 	struct diskwalk *walk; /* one at a time; NULL: none runs */
 	/* how it ended */
 	bool ended;    /* the workload is over; its status is below */
+	bool judged;   /* outcome and error below are set */
 	bool recorded; /* the run's row says how it ended */
 	bool told;     /* the clients know */
 	bool monitor_known, oom;
@@ -62,8 +66,12 @@ struct shim {
 
 /* shim_setup.c */
 int shim_setup(struct shim *s, bool adopting, struct cl_err *e);
-/* Starts the pumps; what the workload wrote so far waits in its pipes. */
-void shim_start_reading(struct shim *s);
+/*
+ * Starts the pumps; what the workload wrote so far waits in its pipes. `out` and `err`
+ * (taken; -1: none) are the client's, who gets all of it, also what the log cannot keep.
+ */
+void shim_start_reading(struct shim *s, int out, int err);
+/* Frees all. What an adopter needs stays where the end could not be recorded. */
 void shim_release(struct shim *s);
 /*
  * shim_loop.c: until the workload is over and everything is recorded. `asked` false: whoever
@@ -86,10 +94,15 @@ void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
 /* shim_end.c */
-/* Judges the end and writes it down; once. */
+/*
+ * Writes down that it runs. It runs: a busy store is a note and another try (DECISIONS D14).
+ * But a run that was given up meanwhile, by a sweep that saw nobody at it, may not.
+ */
+int shim_record_start(struct shim *s, struct cl_err *e);
+/* Judges the end, once, and tries to write it down, which is due again until it succeeds. */
 void shim_record(struct shim *s);
-/* Leaves nothing of the workload, and ends its row. */
-void shim_collect(struct shim *s);
+/* The handle's row is over too. False: the store was busy. */
+bool shim_end_row(struct shim *s);
 json_t *shim_ended_json(const struct shim *s);
 
 #endif

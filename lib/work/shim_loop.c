@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -88,6 +90,17 @@ static void on_init_end(struct shim *s)
 	}
 }
 
+static void stop_writer(struct shim *s, int err)
+{
+	char why[120];
+
+	(void)snprintf(why, sizeof(why),
+		err == EPIPE || err == ECONNRESET ? "the reader of its output went away"
+						  : "its output could not be written: %s",
+		strerror(err));
+	shim_stop(s, OUTCOME_KILLED, SHIM_GRACE_MS, why);
+}
+
 static void on_pump(struct shim *s)
 {
 	unsigned out = s->out ? pump_events(s->out) : 0, err = s->err ? pump_events(s->err) : 0;
@@ -98,7 +111,7 @@ static void on_pump(struct shim *s)
 	s->err_done = s->err_done || (err & PUMP_DONE);
 	/* As a pipe would have done: a reader that is gone ends the writer. */
 	if ((out & PUMP_CLIENT_CLOSED) && !s->ended)
-		shim_stop(s, OUTCOME_KILLED, SHIM_GRACE_MS, "the reader of its output went away");
+		stop_writer(s, pump_error(s->out));
 	if (s->in && (pump_events(s->in) & PUMP_DONE)) {
 		pump_free(s->in);
 		s->in = NULL;
@@ -150,6 +163,21 @@ static bool output_pending(const struct shim *s)
 	return !s->reading || !s->out_done || !s->err_done;
 }
 
+/*
+ * A store that is busy for minutes must not cost the status: it is in nobody's memory but
+ * ours. Whoever asks meanwhile gets an answer.
+ */
+static void settle(struct shim *s)
+{
+	int64_t until = sys_mono_ms() + SHIM_RECORD_MS;
+
+	for (;;) {
+		shim_record(s);
+		if ((s->recorded && shim_end_row(s)) || sys_mono_ms() >= until || poll_all(s, 1000))
+			return;
+	}
+}
+
 void shim_loop(struct shim *s, bool asked)
 {
 	if (s->started.init)
@@ -162,15 +190,16 @@ void shim_loop(struct shim *s, bool asked)
 	if (s->job.attached && asked)
 		s->due.attach = sys_mono_ms() + SHIM_ATTACH_MS;
 	else
-		shim_start_reading(s);
+		shim_start_reading(s, -1, -1);
 	reap(s);
 	/* The client of an ended workload may be slow; what is recorded does not wait for it. */
 	while (!s->ended || output_pending(s)) {
 		int64_t next, left;
 
 		if (s->ended) {
-			shim_record(s);
 			finish_pumps(s);
+			if (sys_mono_ms() >= s->due.record)
+				shim_record(s);
 		}
 		next = shim_watch_next(s);
 		left = next - sys_mono_ms();
@@ -185,5 +214,6 @@ void shim_loop(struct shim *s, bool asked)
 		s->started.monitor && !s->monitor_known && sys_mono_ms() < until;)
 		if (poll_all(s, 1000))
 			break;
-	shim_collect(s);
+	s->driver->collect(s->arg, s);
+	settle(s);
 }

@@ -61,6 +61,11 @@ static int make_stdin(struct shim *s, int *child, struct cl_err *e)
 	if (pipe2(fds, O_CLOEXEC))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make a pipe");
 	*child = fds[0];
+	/* So that the workload may open /dev/stdin, as it may /dev/stdout. */
+	if (!geteuid() && fchown(fds[0], s->job.uid, (gid_t)-1)) {
+		(void)close(fds[1]);
+		return cl_fail_sys(e, CL_EOS, errno, "cannot give a pipe away");
+	}
 	if (s->job.wants_stdin) {
 		s->stdin_w = fds[1];
 	} else {
@@ -70,18 +75,18 @@ static int make_stdin(struct shim *s, int *child, struct cl_err *e)
 	return 0;
 }
 
-void shim_start_reading(struct shim *s)
+void shim_start_reading(struct shim *s, int out, int err)
 {
 	struct cl_err e;
 
-	if (s->reading)
-		return;
 	s->reading = true;
 	s->due.attach = 0;
 	/* Without a thread the stream is lost, but the workload is still watched. */
-	if (pump_output(cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, &s->out, &e))
+	if (pump_output(
+		    cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, out, &s->out, &e))
 		s->out_done = true;
-	if (pump_output(cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, &s->err, &e))
+	if (pump_output(
+		    cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, err, &s->err, &e))
 		s->err_done = true;
 }
 
@@ -92,7 +97,7 @@ int shim_setup(struct shim *s, bool adopting, struct cl_err *e)
 	if (mkdir(s->job.log_dir, 0700) && errno != EEXIST)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", s->job.log_dir);
 	if (spool_open(s->log, 0, &s->plog.spool, e))
-		return -1;
+		return cl_fix(e, "make '%s' a directory that can be written", s->job.log_dir);
 	if (!adopting && rundir_make(&s->rd, s->job.uid, e))
 		return -1;
 	s->exit_fd = open(s->rd.exit, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -130,7 +135,9 @@ void shim_release(struct shim *s)
 		shut(&s->clients[i].fd);
 	spool_close(s->plog.spool);
 	s->plog.spool = NULL;
-	rundir_remove(&s->rd);
+	/* The status is in there: whoever adopts what we could not record finds it. */
+	if (!s->ended || s->recorded)
+		rundir_remove(&s->rd);
 	store_close(s->store);
 	s->store = NULL;
 }

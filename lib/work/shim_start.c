@@ -93,9 +93,7 @@ static int take_row(struct shim *s, bool adopting, bool *won, struct cl_err *e)
 
 static int run_workload(struct shim *s, struct cl_err *e)
 {
-	static const char *const columns[] = {"external_id", NULL};
 	struct shim_io io = {-1, -1, -1, -1};
-	bool won;
 
 	if (shim_setup(s, false, e))
 		return -1;
@@ -105,12 +103,7 @@ static int run_workload(struct shim *s, struct cl_err *e)
 	(void)close(cl_steal_fd(&s->child_stdin));
 	free(s->job.row.external_id);
 	s->job.row.external_id = cl_strdup(s->started.external_id);
-	/* It runs: from here on a busy store is a note, not a failure (DECISIONS D14). */
-	if (store_handle_set(s->store, &s->job.row, columns, e) ||
-		(s->job.row.run_id && store_run_started(s->store, s->job.row.run_id, s->job.row.id,
-					      sys_now_ms(), &won, e)))
-		shim_note(s, "store", "the start could not be recorded: %s", e->msg);
-	return 0;
+	return shim_record_start(s, e);
 }
 
 /* False when the run of an adopted workload was given up as not started. */
@@ -121,6 +114,8 @@ static bool still_wanted(struct shim *s)
 
 	if (!s->job.row.run_id || store_run_get(s->store, s->job.row.run_id, &run, &e))
 		return true;
+	if (!strcmp(run.state, "starting"))
+		s->due.start = 1; /* the one before us had no time to write it down */
 	return strcmp(run.state, "finished") != 0;
 }
 

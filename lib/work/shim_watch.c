@@ -13,6 +13,8 @@ void shim_watch_init(struct shim *s, bool adopting)
 	const struct store_handle *row = &s->job.row;
 	struct dw_sample start = {.at_ms = sys_mono_ms(), .bytes = s->job.disk_used};
 
+	if (row->deadline)
+		s->due.deadline = s->job.started_mono + (row->deadline - row->started_at);
 	if (s->job.min_free_mb > 0)
 		s->due.floor = sys_mono_ms();
 	if (!row->disk_limit_mb)
@@ -155,19 +157,17 @@ void shim_watch_ready(struct shim *s)
 		breach(s, r.bytes);
 }
 
-/* The deadline is absolute and on the wall clock, so that it holds over a reboot of ours. */
-static int64_t deadline_left(const struct shim *s)
-{
-	return s->job.row.deadline - sys_now_ms();
-}
-
 void shim_watch_due(struct shim *s, int64_t now)
 {
+	struct cl_err e;
+
 	if (s->due.attach && now >= s->due.attach)
-		shim_start_reading(s);
+		shim_start_reading(s, -1, -1);
 	if (s->ended)
 		return;
-	if (s->job.row.deadline && !s->killing && deadline_left(s) <= 0)
+	if (s->due.start && now >= s->due.start && shim_record_start(s, &e))
+		shim_kill(s, OUTCOME_KILLED, "%s", e.msg);
+	if (s->due.deadline && now >= s->due.deadline && !s->killing)
 		shim_kill(s, OUTCOME_TIMEOUT, "its deadline passed");
 	if (s->due.grace && now >= s->due.grace) {
 		s->killing = true;
@@ -182,10 +182,9 @@ void shim_watch_due(struct shim *s, int64_t now)
 
 int64_t shim_watch_next(const struct shim *s)
 {
-	const int64_t due[] = {s->due.attach, s->ended ? 0 : s->due.grace,
-		s->ended ? 0 : s->due.floor, s->ended ? 0 : s->due.disk,
-		s->ended || !s->job.row.deadline || s->killing ? 0
-							       : sys_mono_ms() + deadline_left(s)};
+	const int64_t due[] = {s->due.attach, s->due.record, s->ended ? 0 : s->due.start,
+		s->ended ? 0 : s->due.grace, s->ended ? 0 : s->due.floor,
+		s->ended ? 0 : s->due.disk, s->ended || s->killing ? 0 : s->due.deadline};
 	int64_t next = 0;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)

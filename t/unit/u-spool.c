@@ -7,6 +7,7 @@
 #include "work/rundir.h"
 #include "work/spool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -159,7 +160,7 @@ void test_pump__replays_and_survives_its_client(void)
 	CHECK_INT(mkfifo(fifo, 0600), 0);
 	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
 	CHECK_INT(spool_open(log, 0, &l.spool, &e), 0);
-	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, &p, &e), 0);
+	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, -1, &p, &e), 0);
 	CHECK(write(keep, "before", 6) == 6);
 	while (spool_append(l.spool, SPOOL_NOTE, "", 0, 0) < 3)
 		(void)poll(NULL, 0, 5);
@@ -183,6 +184,82 @@ void test_pump__replays_and_survives_its_client(void)
 	(void)close(keep);
 	(void)close(notify);
 	wipe(dir);
+}
+
+/* What the log cannot keep (a full disk) still reaches the client that was there first. */
+void test_pump__a_first_client_needs_no_log(void)
+{
+	char *dir = folder();
+	cleanup_free char *fifo = cl_asprintf("%s/f", dir);
+	struct pump_log l = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int rd = -1, keep = -1, notify = eventfd(0, EFD_CLOEXEC), client[2];
+	struct pump *p = NULL;
+	char got[64] = "";
+	struct cl_err e;
+
+	CHECK_INT(mkfifo(fifo, 0600), 0);
+	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
+	CHECK(write(keep, "early", 5) == 5);
+	CHECK_INT(pipe(client), 0);
+	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, client[1], &p, &e), 0);
+	CHECK(read(client[0], got, sizeof(got)) == 5);
+	CHECK(!memcmp(got, "early", 5));
+	pump_free(p);
+	(void)close(client[0]);
+	(void)close(keep);
+	(void)close(notify);
+	wipe(dir);
+}
+
+void test_pump__says_why_the_client_was_given_up(void)
+{
+	char *dir = folder();
+	cleanup_free char *fifo = cl_asprintf("%s/f", dir);
+	struct pump_log l = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	int rd = -1, keep = -1, notify = eventfd(0, EFD_CLOEXEC);
+	struct pump *p = NULL;
+	struct cl_err e;
+	uint64_t n;
+
+	CHECK_INT(mkfifo(fifo, 0600), 0);
+	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
+	CHECK_INT(
+		pump_output(rd, SPOOL_STDOUT, &l, notify, open("/dev/full", O_WRONLY), &p, &e), 0);
+	CHECK(write(keep, "x", 1) == 1);
+	CHECK(read(notify, &n, sizeof(n)) == 8);
+	CHECK(pump_events(p) & PUMP_CLIENT_CLOSED);
+	CHECK_INT(pump_error(p), ENOSPC);
+	pump_free(p);
+	(void)close(keep);
+	(void)close(notify);
+	wipe(dir);
+}
+
+/* A thief takes whatever shows in the shared stdin: the pump never blocks in its read. */
+void test_pump__a_shared_stdin_may_be_taken_by_others(void)
+{
+	int in[2], out[2], notify = eventfd(0, EFD_CLOEXEC);
+	char got[8];
+	struct cl_err e;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	CHECK_INT(pipe(in), 0);
+	CHECK_INT(pipe(out), 0);
+	for (int i = 0; i < 300; i++) {
+		struct pump *p = NULL;
+
+		CHECK_INT(pump_input(dup(in[0]), dup(out[1]), notify, &p, &e), 0);
+		CHECK(write(in[1], "x", 1) == 1);
+		(void)fcntl(in[0], F_SETFL, O_NONBLOCK);
+		(void)!read(in[0], got, 1);
+		(void)fcntl(in[0], F_SETFL, 0);
+		pump_free(p); /* joins: would hang if the thread were in read() */
+	}
+	for (int i = 0; i < 2; i++) {
+		(void)close(in[i]);
+		(void)close(out[i]);
+	}
+	(void)close(notify);
 }
 
 void test_control__messages_carry_descriptors(void)
