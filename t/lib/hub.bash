@@ -110,13 +110,16 @@ leftovers() {
 		[ -z "$(ls "$T/run/w" 2>/dev/null)" ] && break
 		sleep 0.1
 	done
-	ls "$T/run/w" "$T/run/netns" 2>/dev/null | grep -E '^c-' && echo "^ runtime folder or namespace"
+	for i in "$T"/run/w/c-* "$T"/run/netns/c-*; do
+		[ -e "$i" ] && echo "$i ^ runtime folder or namespace"
+	done
 	podman ps -aq --external 2>/dev/null | grep . && echo "^ container"
 	host nft list tables 2>/dev/null | grep -E 'cloop_(sbx|port)' && echo "^ table"
 	ip -n "$NSNAME" -br link 2>/dev/null | grep -E 'csbx|cloop' && echo "^ interface"
-	ls -d /sys/fs/cgroup/*/cloop/c-* /sys/fs/cgroup/cloop/c-* 2>/dev/null | while read -r c; do
-		sqlite3 -readonly "$HUB/.cloop/state.db" "select 1 from handle where id='${c##*/}'" 2>/dev/null |
-			grep -q 1 && echo "$c ^ cgroup"
+	for i in /sys/fs/cgroup/*/cloop/c-* /sys/fs/cgroup/cloop/c-*; do
+		[ -e "$i" ] || continue
+		sqlite3 -readonly "$HUB/.cloop/state.db" "select 1 from handle where id='${i##*/}'" 2>/dev/null |
+			grep -q 1 && echo "$i ^ cgroup"
 	done
 	ours -x cloop-shim | grep . && echo "^ shim"
 	return 0
