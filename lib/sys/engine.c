@@ -43,9 +43,10 @@ static void take_env(enum ct_engine kind, char *const *envp, struct cl_strv *out
 {
 	cl_strv_add(out, "PATH=" SYS_PATH);
 	/* Somebody's client settings may name another daemon, or proxies (with their passwords)
-	   that docker's client then sets inside every container. */
+	   that docker's client then sets inside every container. Below /proc nobody can make
+	   the folder, the client itself neither. */
 	if (kind == CT_DOCKER)
-		cl_strv_add(out, "DOCKER_CONFIG=/nonexistent");
+		cl_strv_add(out, "DOCKER_CONFIG=/proc/cloop-has-none");
 	for (const char *const *n = engine_env_names; *n; n++) {
 		const char *v = env_value(envp, *n);
 

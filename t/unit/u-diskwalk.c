@@ -281,20 +281,20 @@ void test_api__poll_and_cancel(void)
 
 void test_api__no_tree(void)
 {
-	struct diskwalk_want w = {.tree = "/nonexistent/tree", .baseline = -1};
+	struct diskwalk_want w = {.tree = "/proc/nonexistent/tree", .baseline = -1};
 	struct diskwalk_result r;
 	struct cl_err e;
 
 	CHECK_INT(diskwalk_run(&w, &r, &e), -1);
 	CHECK_INT(e.code, CL_ENOTFOUND);
-	CHECK_HAS(e.msg, "'/nonexistent/tree'");
+	CHECK_HAS(e.msg, "'/proc/nonexistent/tree'");
 	w.tree = "/etc/passwd";
 	CHECK_INT(diskwalk_run(&w, &r, &e), -1);
 	CHECK_INT(e.code, CL_ENOTFOUND);
 	w.tree = "/etc";
-	w.output = "/nonexistent/out";
+	w.output = "/proc/nonexistent/out";
 	CHECK_INT(diskwalk_run(&w, &r, &e), -1);
-	CHECK_HAS(e.msg, "'/nonexistent/out'");
+	CHECK_HAS(e.msg, "'/proc/nonexistent/out'");
 }
 
 void test_free__space(void)
@@ -306,7 +306,7 @@ void test_free__space(void)
 	CHECK(mb >= 0);
 	CHECK_INT(disk_free_mb("/proc", &mb, &e), 0);
 	CHECK_INT(mb, 0);
-	CHECK_INT(disk_free_mb("/nonexistent", &mb, &e), -1);
+	CHECK_INT(disk_free_mb("/proc/nonexistent", &mb, &e), -1);
 	CHECK_INT(e.code, CL_ENOTFOUND);
 }
 
