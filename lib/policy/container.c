@@ -161,6 +161,10 @@ static void add_network(const struct ct_request *r, struct cl_strv *out)
 			cl_strv_add(out, "--dns=none");
 		cl_strv_add(out, "--no-hosts");
 	}
+	/* docker answers names inside the sandbox by itself, and would ask the host's own
+	 * resolver for it, past the filter when that is on loopback. Nobody answers here. */
+	if (r->own_names && !podman(r) && r->net == CT_NET_NAMED)
+		cl_strv_add(out, "--dns=0.0.0.0");
 	if (r->hostname && !ct_extra_value(r->extra_args, r->nextra, "--hostname"))
 		cl_strv_addf(out, "--hostname=%s", r->hostname);
 	for (size_t i = 0; i < r->ngroups; i++)

@@ -262,6 +262,22 @@ void test_argv__names_and_resolvers(void)
 	CHECK(!strstr(own, "--hostname=sandbox"));
 }
 
+void test_argv__dockers_own_resolver_is_cut_off(void)
+{
+	cleanup_free char *named = NULL, *none = NULL;
+	struct ct_request r = plain();
+
+	r.engine = CT_DOCKER;
+	r.mode = CT_ATTACHED;
+	r.own_names = true;
+	none = line_of(&r);
+	CHECK(!strstr(none, "--dns"));
+	r.net = CT_NET_NAMED;
+	r.network = "cloop-sbx-a";
+	named = line_of(&r);
+	CHECK_HAS(named, "--network=cloop-sbx-a --dns=0.0.0.0 ");
+}
+
 void test_argv__an_operators_ulimit_wins(void)
 {
 	struct ct_request r = plain();
