@@ -41,12 +41,15 @@ struct job {
 	struct eg_policy policy;
 	bool has_policy;
 	struct net_have net;
+	int net_lock; /* held while a shared network is joined; -1 */
 	/* cgroup */
 	struct cg cg;
 	struct cg_oom oom;
 	bool has_cg;
 	/* supervision */
 	bool mounts_made; /* this process is in a mount namespace of its own */
+	bool plain;       /* podman without descriptors of ours: no exit file (gVisor) */
+	pid_t init;       /* the workload's first process; 0: not known */
 };
 
 void job_init(struct job *j);
@@ -62,7 +65,10 @@ int job_plan_network(struct job *j, struct cl_err *e);
 int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
 int job_drop_network(struct job *j, struct cl_err *e);
 
-/* stage.c: everything that is bound into the sandbox, in a mount namespace of our own. */
+/*
+ * stage.c: everything that is bound into the sandbox; in a mount namespace of our own, or
+ * for a docker daemon, which would not see that, in the caller's.
+ */
 struct job_stage {
 	char *workspace, *init_dir;
 	struct ct_mount mounts[SB_MAX_MOUNTS + 4];
@@ -71,6 +77,29 @@ struct job_stage {
 };
 int job_stage(struct job *j, const struct rundir *rd, struct job_stage *out, struct cl_err *e);
 void job_stage_release(struct job_stage *s);
+
+#define JOB_START_MS 30000 /* how long the engine may take to start a container */
+
+/*
+ * docker.c. The client is attached: its streams are the workload's and its status too. A
+ * watcher of our own (out->monitor) waits for it, so that the status outlives the shim.
+ */
+int job_start_docker(struct job *j, const struct rundir *rd, const struct cl_strv *argv,
+	const struct shim_io *io, struct shim_started *out, struct cl_err *e);
+/* Finds the watcher or the container again; out->monitor stays 0 when both have ended. */
+int job_adopt_docker(
+	struct job *j, const struct rundir *rd, struct shim_started *out, struct cl_err *e);
+
+/* Gives an adopting shim a monitor, out->monitor, that ends with the workload's status. */
+int job_follow(
+	const struct job *j, const struct rundir *rd, struct shim_started *out, struct cl_err *e);
+/* True when the child has ended; it stays to be reaped. *status as a shell has it. */
+bool job_child_ended(pid_t pid, int *status);
+/*
+ * What stands in the FIFO of the workload's stderr, without taking it out: where the
+ * container never ran, these are the client's words alone. At most size - 1 bytes and '\0'.
+ */
+void job_peek(const char *fifo, char *text, size_t size);
 
 /* launch.c: the driver's functions for the shim. */
 extern const struct shim_driver job_driver;

@@ -4,6 +4,7 @@
 #include "engine_verbs.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policy/runtime_name.h"
 #include "cli/cli.h"
 #include "sys/clock.h"
 
@@ -15,9 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_MS     30000 /* how long the engine may take to start a container */
-#define MEMORY_SLACK 1     /* MB above the limit of the parent, which is to be met first (C10) */
-#define BACKSTOP_S   60    /* the engine's own timeout behind our deadline (C16) */
+#define MEMORY_SLACK 1  /* MB above the limit of the parent, which is to be met first (C10) */
+#define BACKSTOP_S   60 /* the engine's own timeout behind our deadline (C16) */
 
 /* The limit sits on the parent cgroup, where its notice fires, before anything starts. */
 static int make_cgroup(struct job *j, struct cl_err *e)
@@ -84,15 +84,21 @@ static void make_labels(const struct job *j, struct labels *l)
 	qsort(l->v, l->n, sizeof(l->v[0]), by_key);
 }
 
+/* gVisor's runsc knows no --preserve-fds. */
+static bool passes_descriptors(const struct job *j)
+{
+	return j->engine.kind == CT_PODMAN && !rn_userspace_kernel(j->spec->executor->oci_runtime);
+}
+
 static int build_argv(struct job *j, const struct rundir *rd, const struct job_stage *st,
 	enum ct_net net, const char *network, struct cl_strv *argv, struct cl_err *e)
 {
-	static const char *const podman_init[] = {"--env", CT_ENV_FILE, "--stdin-fd", "3",
+	static const char *const fds_init[] = {"--env", CT_ENV_FILE, "--stdin-fd", "3",
 		"--stdout-fd", "4", "--stderr-fd", "5", "--status-fd", "6"};
-	static const char *const docker_init[] = {"--env", CT_ENV_FILE};
+	static const char *const plain_init[] = {"--env", CT_ENV_FILE};
 	const struct work_spec *s = j->spec;
 	const struct cfg_executor *x = s->executor;
-	bool podman = j->engine.kind == CT_PODMAN;
+	bool podman = j->engine.kind == CT_PODMAN, fds = passes_descriptors(j);
 	cleanup_free char *parent = cl_asprintf("%s/%s", CG_PARENT, j->handle), *profile = NULL;
 	struct labels labels = {.owned = CL_STRV_INIT};
 	struct ct_request r = {.engine = j->engine.kind,
@@ -103,7 +109,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 		.cidfile = rd->cid,
 		.pidfile = podman ? rd->pid : NULL,
 		.conmon_pidfile = podman ? rd->conmon_pid : NULL,
-		.preserve_fds = podman ? 4 : 0,
+		.preserve_fds = fds ? 4 : 0,
 		.cgroup_parent = j->has_cg ? parent : NULL,
 		.uid = j->uid,
 		.gid = j->gid,
@@ -125,8 +131,8 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 		.extra_args = (const char *const *)x->extra_args.v,
 		.nextra = x->extra_args.n,
 		.image = j->image,
-		.init_args = podman ? podman_init : docker_init,
-		.ninit_args = podman ? CL_ARRAY_LEN(podman_init) : CL_ARRAY_LEN(docker_init),
+		.init_args = fds ? fds_init : plain_init,
+		.ninit_args = fds ? CL_ARRAY_LEN(fds_init) : CL_ARRAY_LEN(plain_init),
 		.argv = (const char *const *)s->argv.v,
 		.nargv = s->argv.n};
 	int rc;
@@ -160,10 +166,40 @@ static int spawn_podman(struct job *j, const struct cl_strv *argv, const struct 
 	r->spawn.pass = pass;
 	r->spawn.npass = 4;
 	r->input = ""; /* a pipe that is closed, never /dev/null: gVisor would chown that */
-	r->timeout_ms = START_MS;
+	r->timeout_ms = JOB_START_MS;
 	r->keep_tail = true;
 	r->max_output = 65536;
 	return sys_run(r, e);
+}
+
+/* The client's streams are the workload's; its words are told apart by its failing. */
+static int spawn_podman_plain(struct job *j, const struct rundir *rd, const struct cl_strv *argv,
+	const struct shim_io *io, struct sys_run *r, struct cl_err *e)
+{
+	struct sys_spawn s = SYS_SPAWN_INIT;
+	int64_t until = sys_mono_ms() + JOB_START_MS;
+	char words[4096];
+	pid_t pid;
+
+	s.path = j->engine.path;
+	s.argv = argv->v;
+	s.envp = j->engine.env.v;
+	s.in = io->in;
+	s.out = io->out;
+	s.err = io->err;
+	if (sys_spawn(&s, &pid, e))
+		return -1;
+	while (!job_child_ended(pid, &r->status)) {
+		if (sys_mono_ms() >= until)
+			(void)kill(pid, SIGKILL);
+		sys_sleep_ms(5);
+	}
+	(void)waitpid(pid, NULL, 0);
+	if (r->status) {
+		job_peek(rd->err, words, sizeof(words));
+		cl_buf_adds(&r->err, words);
+	}
+	return 0;
 }
 
 static int start_podman(struct job *j, const struct rundir *rd, const struct cl_strv *argv,
@@ -172,10 +208,12 @@ static int start_podman(struct job *j, const struct rundir *rd, const struct cl_
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	pid_t conmon;
 
-	if (spawn_podman(j, argv, io, &r, e))
+	if (passes_descriptors(j) ? spawn_podman(j, argv, io, &r, e)
+				  : spawn_podman_plain(j, rd, argv, io, &r, e))
 		return -1;
 	if (r.status) {
-		(void)ct_classify(CT_PODMAN, "start the sandbox", r.status, r.err.p, j->image, e);
+		(void)ct_classify(CT_PODMAN, "start the sandbox", r.status, r.err.p ? r.err.p : "",
+			j->image, e);
 		return -1;
 	}
 	conmon = rundir_read_pid(rd->conmon_pid);
@@ -188,56 +226,6 @@ static int start_podman(struct job *j, const struct rundir *rd, const struct cl_
 		(void)cg_lend_memory(&j->cg, conmon, &ignored);
 	}
 	return 0;
-}
-
-/* True once the engine says that the container runs or has run. */
-static bool docker_runs(const struct job *j, pid_t *init)
-{
-	const char *args[] = {
-		"inspect", "--format", "{{.State.Status}} {{.State.Pid}}", j->name, NULL};
-	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	struct cl_err e;
-	const char *sp;
-
-	if (engine_run(&j->engine, args, &r, &e) || r.status)
-		return false;
-	sp = strchr(r.out.p, ' ');
-	*init = sp ? (pid_t)strtol(sp + 1, NULL, 10) : 0;
-	return cl_starts(r.out.p, "running") || cl_starts(r.out.p, "exited");
-}
-
-/*
- * docker: the client is attached, its streams are the workload's and its status too. What
- * it says before the container runs is told from the workload's words by that moment.
- */
-static int start_docker(struct job *j, const struct cl_strv *argv, const struct shim_io *io,
-	struct shim_started *out, struct cl_err *e)
-{
-	int64_t until = sys_mono_ms() + START_MS;
-	struct sys_spawn s = SYS_SPAWN_INIT;
-	int st;
-
-	s.path = j->engine.path;
-	s.argv = argv->v;
-	s.envp = j->engine.env.v;
-	s.in = io->in;
-	s.out = io->out;
-	s.err = io->err;
-	if (sys_spawn(&s, &out->monitor, e))
-		return -1;
-	while (sys_mono_ms() < until) {
-		if (docker_runs(j, &out->init))
-			return 0;
-		if (waitpid(out->monitor, &st, WNOHANG) == out->monitor) {
-			out->monitor = 0;
-			return cl_fail(e, CL_EUNAVAIL,
-				"the engine ended with status %d before the sandbox ran",
-				WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st));
-		}
-		sys_sleep_ms(20);
-	}
-	return cl_fail(e, CL_EUNAVAIL, "the engine did not start the sandbox within %d s",
-		START_MS / 1000);
 }
 
 static void read_cid(const struct rundir *rd, struct shim_started *out)
@@ -266,7 +254,10 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 	     job_stage(j, rd, &st, e) || build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)
 		rc = j->engine.kind == CT_PODMAN ? start_podman(j, rd, &argv, io, out, e)
-						 : start_docker(j, &argv, io, out, e);
+						 : job_start_docker(j, rd, &argv, io, out, e);
+	if (j->net_lock >= 0)
+		(void)close(cl_steal_fd(&j->net_lock));
+	j->init = rc ? 0 : out->init;
 	if (!rc)
 		read_cid(rd, out);
 	job_stage_release(&st);
@@ -285,17 +276,19 @@ static int adopt(void *arg, struct shim *s, struct shim_started *out, struct cl_
 	if (cg_open(&j->cg, NULL, e))
 		return -1;
 	j->has_cg = j->cg.n > 0;
-	if (!j->has_cg || cg_pids(&j->cg, j->handle, &pids, &n, e))
-		return 0;
+	if (j->has_cg && cg_pids(&j->cg, j->handle, &pids, &n, e))
+		n = 0;
 	for (size_t i = 0; i < n; i++)
 		if (want && pids[i] == want)
-			out->init = want;
+			j->init = out->init = want;
 	if (out->init) {
 		struct cl_err ignored;
 
 		(void)cg_oom_watch(&j->cg, j->handle, &j->oom, &ignored);
 	}
-	return 0;
+	if (j->engine.kind == CT_DOCKER)
+		return job_adopt_docker(j, shim_rundir(s), out, e);
+	return j->plain && out->init ? job_follow(j, shim_rundir(s), out, e) : 0;
 }
 
 static int send_signal(void *arg, struct shim *s, int sig, struct cl_err *e)
@@ -303,7 +296,7 @@ static int send_signal(void *arg, struct shim *s, int sig, struct cl_err *e)
 	struct job *j = arg;
 
 	/* The kernel ends the whole pid namespace with its first process. */
-	if (j->engine.kind == CT_PODMAN)
+	if (j->engine.kind == CT_PODMAN || j->init)
 		return shim_signal_init(s, sig, e);
 	return engine_signal(&j->engine, j->name,
 		sig == SIGKILL   ? "KILL"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job.h"
 #include "base/mem.h"
+#include "policy/runtime_name.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,8 @@ char *job_meta(const struct job *j, int64_t started_mono)
 		j->spec->limits.v[SB_MEMORY] > 0);
 	char *text;
 
+	(void)json_object_set_new(
+		o, "plain", json_boolean(rn_userspace_kernel(j->spec->executor->oci_runtime)));
 	(void)json_object_set_new(o, "min_free_mb", json_integer(j->spec->min_free_mb));
 	(void)json_object_set_new(o, "started_mono", json_integer(started_mono));
 	text = cl_json_text(o);
@@ -41,6 +44,7 @@ int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e
 		return -1;
 	(void)snprintf(j->handle, sizeof(j->handle), "%s", row->id);
 	j->net_kind = (enum job_network)kind;
+	j->plain = json_is_true(json_object_get(d.root, "plain"));
 	j->uid = (uid_t)uid;
 	j->name = dup_or_null(row->container);
 	j->project = dup_or_null(row->project);

@@ -7,8 +7,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 static bool engine_takes_namespaces(const struct job *j)
@@ -82,6 +85,27 @@ int job_plan_network(struct job *j, struct cl_err *e)
 	j->network = eg_network_name(s->executor->id, key);
 	j->table = eg_table_name(s->executor->id, key);
 	return choose_backend(j, e);
+}
+
+/*
+ * Our network of the engine's is shared: while one start lays its rules and joins it, no
+ * end may find it empty and take network and rules away.
+ */
+static int lock_network(const struct job *j, struct cl_err *e)
+{
+	cleanup_free char *path = NULL;
+	cleanup_fd int fd = -1;
+	char bridge[16];
+
+	net_bridge_name(j->network, bridge);
+	path = cl_asprintf("%s/%s.lock", j->run_base, bridge);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path);
+	while (flock(fd, LOCK_EX))
+		if (errno != EINTR)
+			return cl_fail_sys(e, CL_EOS, errno, "cannot lock '%s'", path);
+	return cl_steal_fd(&fd);
 }
 
 /* The bridge of a network of the engine's, by its own inspect. */
@@ -168,7 +192,8 @@ int job_make_network(struct job *j, enum ct_net *net, const char **network, stru
 	case JOB_NET_OURS:
 		*net = CT_NET_NAMED;
 		*network = j->network;
-		return engine_network(j, e);
+		j->net_lock = lock_network(j, e);
+		return j->net_lock < 0 ? -1 : engine_network(j, e);
 	case JOB_NET_ENGINE:
 		*net = CT_NET_NAMED;
 		*network = j->network;
@@ -184,11 +209,15 @@ int job_drop_network(struct job *j, struct cl_err *e)
 {
 	const char *args[] = {"network", "rm", j->network, NULL};
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_fd int lock = -1;
 
 	if (j->net_kind == JOB_NET_PREPARED)
 		return net_teardown(j->run_base, j->handle, NULL, NULL, e);
 	if (j->net_kind != JOB_NET_OURS)
 		return 0;
+	lock = lock_network(j, e);
+	if (lock < 0)
+		return -1;
 	/* The engine refuses while another sandbox is on it: then its rules stay too. */
 	if (engine_run(&j->engine, args, &r, e))
 		return -1;

@@ -3,7 +3,8 @@
  * DECISIONS C7: every path that the engine binds is opened first, by descriptor, and put
  * on a root-only tmpfs in a mount namespace of the shim's own. The engine binds from
  * there, so nothing can be swapped between the check and the use, and with the last
- * process of the namespace all of it is gone.
+ * process of the namespace all of it is gone. For docker's daemon it is the caller's
+ * namespace, and the runtime folder's removal unmounts it.
  */
 #include "job.h"
 #include "base/mem.h"
@@ -53,17 +54,20 @@ static int reopen_project(struct job *j, struct cl_err *e)
 	return 0;
 }
 
-static int own_namespace(struct job *j, const struct rundir *rd, struct cl_err *e)
+static int make_stage(struct job *j, const struct rundir *rd, struct cl_err *e)
 {
 	/* Without root there is no namespace to be had, and nobody to be guarded against: what
 	 * could swap a path is the caller's own account. */
 	if (j->engine.rootless)
 		return 0;
-	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot make a mount namespace");
-	j->mounts_made = true;
-	if (reopen_project(j, e))
-		return -1;
+	/* A daemon binds what it sees itself, so for docker it stays the caller's namespace. */
+	if (j->engine.kind == CT_PODMAN) {
+		if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL))
+			return cl_fail_sys(e, CL_EOS, errno, "cannot make a mount namespace");
+		j->mounts_made = true;
+		if (reopen_project(j, e))
+			return -1;
+	}
 	if (mount("cloop", rd->stage, "tmpfs", MS_NOSUID | MS_NODEV, "mode=0755,size=32m"))
 		return cl_fail_sys(
 			e, CL_EOS, errno, "cannot mount a staging area at '%s'", rd->stage);
@@ -100,16 +104,35 @@ static char *real_path(int fd, struct cl_err *e)
 	return NULL;
 }
 
+/*
+ * A copy of what is mounted at fd that follows the original but never acts on it: a later
+ * unmount of the stage would otherwise unmount, below a shared mount, the original's own.
+ */
+static int copy_tree(int fd)
+{
+	struct mount_attr slave = {.propagation = MS_SLAVE};
+	cleanup_fd int tree = (int)syscall(SYS_open_tree, fd, "",
+		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+
+	if (tree < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave,
+				sizeof(slave)))
+		return -1;
+	return cl_steal_fd(&tree);
+}
+
 /* Binds what fd refers to on stage/<name>; the path is owned, NULL on failure. */
-static char *bind_fd(const struct rundir *rd, int fd, const char *name, struct cl_err *e)
+static char *bind_fd(
+	const struct job *j, const struct rundir *rd, int fd, const char *name, struct cl_err *e)
 {
 	cleanup_free char *path = cl_asprintf("%s/%s", rd->stage, name);
 	cleanup_fd int tree = -1;
 
 	if (geteuid())
 		return real_path(fd, e);
-	tree = (int)syscall(SYS_open_tree, fd, "",
-		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	tree = j->mounts_made
+		       ? (int)syscall(SYS_open_tree, fd, "",
+				 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
+		       : copy_tree(fd);
 	if (tree >= 0 && !make_spot(fd, path) &&
 		!syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
 		return cl_steal(&path);
@@ -241,7 +264,7 @@ static int stage_mount(struct job *j, const struct rundir *rd, struct job_stage 
 		return cl_fix(
 			e, "a source must stay in the workspace after its links are followed");
 	}
-	path = bind_fd(rd, fd, name, e);
+	path = bind_fd(j, rd, fd, name, e);
 	if (!path)
 		return -1;
 	add_mount(st, path, m->target, m->read_only, false);
@@ -257,14 +280,14 @@ int job_stage(struct job *j, const struct rundir *rd, struct job_stage *st, stru
 	cleanup_free char *etc = cl_asprintf("%s/etc", rd->stage);
 
 	memset(st, 0, sizeof(*st));
-	if (own_namespace(j, rd, e))
+	if (make_stage(j, rd, e))
 		return -1;
 	st->init_dir = cl_asprintf("%s/cloop", rd->stage);
 	if (mkdir(st->init_dir, 0755) || mkdir(etc, 0755))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make the staging area");
 	if (put_init(st->init_dir, e) || put_env(st->init_dir, j, e) || put_names(etc, j, e))
 		return -1;
-	st->workspace = bind_fd(rd, j->project_fd, "workspace", e);
+	st->workspace = bind_fd(j, rd, j->project_fd, "workspace", e);
 	if (!st->workspace)
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {

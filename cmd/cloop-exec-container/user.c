@@ -15,6 +15,7 @@ void job_init(struct job *j)
 {
 	*j = (struct job){.engine = ENGINE_INIT,
 		.project_fd = -1,
+		.net_lock = -1,
 		.policy = EG_POLICY_INIT,
 		.cg = CG_INIT,
 		.oom = CG_OOM_INIT};
@@ -33,6 +34,8 @@ void job_release(struct job *j)
 	cg_release(&j->cg);
 	if (j->project_fd >= 0)
 		(void)close(j->project_fd);
+	if (j->net_lock >= 0)
+		(void)close(j->net_lock);
 	job_init(j);
 }
 

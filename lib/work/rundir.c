@@ -90,8 +90,9 @@ void rundir_remove(const struct rundir *r)
 	DIR *d;
 	const struct dirent *de;
 
-	/* A staging tmpfs sits in the shim's own mount namespace and goes with it. */
-	(void)umount2(r->stage, MNT_DETACH);
+	/* A staging tmpfs sits in the shim's own mount namespace and goes with it, or for an
+	 * engine's daemon here; what is mounted below it goes with it. */
+	(void)umount2(r->stage, MNT_DETACH | UMOUNT_NOFOLLOW);
 	(void)rmdir(r->stage);
 	dirfd = open(r->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 	d = dirfd < 0 ? NULL : fdopendir(dirfd);

@@ -92,13 +92,15 @@ engine_down() {
 	rm -rf "$ENGINE_DIR"
 }
 
-# engine_docker_up : a docker daemon of the suite's own in a network namespace of its own
-# (its bridge and rules must not touch the machine); exports DOCKER_HOST and loads IMAGE.
+# engine_docker_up [NETNS] : a docker daemon of the suite's own in a network namespace of its
+# own, or in the one given (its bridge and rules must not touch the machine); exports
+# DOCKER_HOST and loads IMAGE.
 engine_docker_up() {
 	local i
-	DOCKER_NS=cleng-${ENGINE_DIR##*.}
+	DOCKER_NS=${1:-cleng-${ENGINE_DIR##*.}}
 	mkdir -p "$ENGINE_DIR/docker"
-	ip netns add "$DOCKER_NS" && ip -n "$DOCKER_NS" link set lo up
+	[ -e "$ENGINE_DIR/daemon.json" ] || echo "{}" > "$ENGINE_DIR/daemon.json"
+	if [ -z "${1:-}" ]; then ip netns add "$DOCKER_NS" && ip -n "$DOCKER_NS" link set lo up; fi
 	export DOCKER_NS DOCKER_HOST=unix://$ENGINE_DIR/docker.sock
 	nsenter --net="/run/netns/$DOCKER_NS" dockerd --data-root "$ENGINE_DIR/docker" \
 		--exec-root "$ENGINE_DIR/dx" --pidfile "$ENGINE_DIR/docker.pid" -H "$DOCKER_HOST" \
