@@ -68,7 +68,8 @@ void cl_table_add(struct cl_table *t, const char *cell);  /* row by row; fit for
 void cl_table_print(const struct cl_table *t, FILE *out); /* the last column is not padded */
 void cl_table_release(struct cl_table *t);
 
-/* Where cloop's executables and data are; cli/place.c. Owned. */
+/* Where cloop's executables and data are. Owned. */
+void cl_find_exe(void);             /* looks once, for good; cl_main calls it first */
 char *cl_libexec_dir(void);         /* the folder of the running executable */
 char *cl_sibling(const char *name); /* "<libexec>/NAME" */
 

@@ -130,6 +130,7 @@ int cl_main(const struct cl_spec *spec, int argc, char **argv)
 
 	cl_err_init(&e);
 	cl_json_init();
+	cl_find_exe();
 #ifdef CL_CHECK_SPECS
 	cl_spec_check(spec);
 #endif

@@ -173,19 +173,28 @@ void cl_table_release(struct cl_table *t)
 	cl_strv_release(&t->cells);
 }
 
-char *cl_libexec_dir(void)
+/*
+ * Asked once, by cl_main: in a chroot the link names a path that is not there as soon as the
+ * process has a mount namespace of its own, for its executable stays on a mount of the old one.
+ */
+static char exe_dir[PATH_MAX];
+
+void cl_find_exe(void)
 {
-	char path[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	ssize_t n = readlink("/proc/self/exe", exe_dir, sizeof(exe_dir) - 1);
 	char *slash;
 
-	if (n <= 0)
-		return cl_strdup(".");
-	path[n] = '\0';
-	slash = strrchr(path, '/');
+	exe_dir[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe_dir, '/');
 	if (slash)
 		*slash = '\0';
-	return cl_strdup(path);
+}
+
+char *cl_libexec_dir(void)
+{
+	if (!*exe_dir)
+		cl_find_exe();
+	return cl_strdup(*exe_dir ? exe_dir : ".");
 }
 
 char *cl_sibling(const char *name)
