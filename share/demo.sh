@@ -1,32 +1,82 @@
 #!/bin/bash
 # One confined workload, from nothing: an image of busybox, a hub, a project, and a program that
 # reports what it can and cannot do. Everything is in a temporary place and goes with it.
+#
+# The demonstration itself runs in process and mount namespaces of its own: whatever kills it, its
+# supervisors, its containers and its mounts end with it, and an engine's folders in /run and
+# /var/lib are not touched. What lies in the host's kernel (a bridge, its rules, control groups)
+# is taken back by `cloop sweep`, and a watcher in a session of its own does all of it when this
+# script is killed outright.
 set -eu
 cd "$(dirname "$0")/.."
 BIN=${BUILD_DIR:-$PWD/build}/bin
 export PATH=$BIN:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 export LC_ALL=C.UTF-8
-unset CLOOP_DIR
-[ "$(id -u)" = 0 ] || { echo "make demo needs root: it makes a network for the sandbox" >&2; exit 1; }
 
-D=$(mktemp -d /tmp/cldemo.XXXXXX)
-chmod 755 "$D"
-cleanup() {
-	pkill -KILL -f "cloop-sweep -C $D/hub" 2>/dev/null || true
-	for r in "$D"/run/w/*/pid; do
-		if [ -e "$r" ]; then pkill -KILL -F "$r" 2>/dev/null || true; fi
+# place DIR : the engine and the hub that live there.
+place() {
+	D=$1 ID=demo-$(echo "${1##*.}" | tr A-Z a-z)
+	export CONTAINERS_CONF=$D/containers.conf CONTAINERS_STORAGE_CONF=$D/storage.conf
+	export CLOOP_DIR=$D/hub CLOOP_HUBS=$D/hubs CLOOP_RUN_DIR=$D/run
+}
+
+# clean DIR : everything of a demonstration whose script is gone or at its end.
+clean() {
+	local i pid
+	place "$1"
+	pid=$(cat "$D/inside" 2>/dev/null || true)
+	for ((i = 0; i < 100; i++)); do
+		[ -n "$pid" ] && kill -KILL "$pid" 2>/dev/null || break
+		sleep 0.1
 	done
-	podman rm -fa --time 0 >/dev/null 2>&1 || true
+	# A workload whose supervisor is gone is taken over by one pass, ends, and is collected by
+	# the next.
+	for ((i = 0; i < 50; i++)); do
+		[ -e "$D/hub/.cloop/hub.env" ] || break
+		cloop sweep >/dev/null 2>&1 || true
+		[ -n "$(ls "$D/run/w" 2>/dev/null)" ] || break
+		sleep 0.2
+	done
+	# The engine, asked from out here, binds its storage onto itself.
 	grep -o " ${D}[^ ]*" /proc/self/mounts | sort -r | xargs -r umount -l 2>/dev/null || true
 	rm -rf "$D"
 }
-trap cleanup EXIT
+
+if [ "${1:-}" = --watch ]; then
+	tail -s 0.2 --pid="$3" -f /dev/null
+	clean "$2"
+	exit 0
+elif [ "${1:-}" != --inside ]; then
+	[ "$(id -u)" = 0 ] || { echo "make demo needs root: it makes a network for the sandbox" >&2; exit 1; }
+	# What an earlier one left that was killed together with its watcher: nobody holds its lock.
+	for d in /tmp/cldemo.*; do
+		[ -O "$d" ] && [ ! -L "$d" ] && [ -e "$d/lock" ] && flock -n "$d/lock" true && clean "$d"
+	done
+	D=$(mktemp -d /tmp/cldemo.XXXXXX)
+	chmod 755 "$D"
+	exec 9> "$D/lock"
+	flock 9
+	setsid bash share/demo.sh --watch "$D" $$ </dev/null >/dev/null 2>&1 &
+	watcher=$!
+	trap 'trap "" INT TERM HUP; clean "$D"; kill $watcher 2>/dev/null || true' EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM HUP
+	rc=0
+	sh -c 'echo $$ > "$1/inside"
+		exec unshare -m -p -f --mount-proc --kill-child --propagation private \
+			bash share/demo.sh --inside "$1"' sh "$D" || rc=$?
+	exit $rc
+fi
+
+place "$2"
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+mount -t tmpfs -o mode=755 cldemo /run
+mount -t tmpfs -o mode=755 cldemo /var/lib
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 [ -t 1 ] || say() { printf '\n%s\n' "$*"; }
 
 # An engine of its own: storage, configuration, runtime.
-export CONTAINERS_CONF=$D/containers.conf CONTAINERS_STORAGE_CONF=$D/storage.conf
-export CLOOP_DIR=$D/hub CLOOP_HUBS=$D/hubs CLOOP_RUN_DIR=$D/run
 printf '[storage]\ndriver = "overlay"\nrunroot = "%s/e"\ngraphroot = "%s/graph"\n' "$D" "$D" > "$D/storage.conf"
 cat > "$D/containers.conf" <<E1
 [containers]
@@ -57,6 +107,7 @@ cat > "$D/hub/.cloop/config.yaml" <<E2
 executors:
   container:
     enabled: true
+    id: $ID
     runtime: podman
     image: localhost/cloop-demo:1
     network: bridge
