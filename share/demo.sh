@@ -15,7 +15,8 @@ export LC_ALL=C.UTF-8
 
 # place DIR : the engine and the hub that live there.
 place() {
-	D=$1 ID=demo-$(echo "${1##*.}" | tr A-Z a-z)
+	D=$1 ID=${1##*.}
+	ID=demo-${ID,,}
 	export CONTAINERS_CONF=$D/containers.conf CONTAINERS_STORAGE_CONF=$D/storage.conf
 	export CLOOP_DIR=$D/hub CLOOP_HUBS=$D/hubs CLOOP_RUN_DIR=$D/run
 }
@@ -26,7 +27,7 @@ clean() {
 	place "$1"
 	pid=$(cat "$D/inside" 2>/dev/null || true)
 	for ((i = 0; i < 100; i++)); do
-		[ -n "$pid" ] && kill -KILL "$pid" 2>/dev/null || break
+		if [ -z "$pid" ] || ! kill -KILL "$pid" 2>/dev/null; then break; fi
 		sleep 0.1
 	done
 	# A workload whose supervisor is gone is taken over by one pass, ends, and is collected by

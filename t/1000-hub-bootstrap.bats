@@ -10,9 +10,6 @@ setup() {
 	hub=$D/srv/hub
 }
 
-# as_user CMD... : as nobody, who has to be able to read the build.
-as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
-
 @test "bootstrap makes directory, configuration, state, marker and list entry, privately" {
 	umask 000
 	exits 0 cloop -C "$hub" hub bootstrap
@@ -164,11 +161,11 @@ as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 @test "a user's own hub and list are below XDG's directories" {
 	need root setpriv
-	chmod 755 "$D" "$BATS_RUN_TMPDIR" "$BATS_SUITE_TMPDIR" "$BATS_FILE_TMPDIR" 2>/dev/null || true
-	as_user test -x "$BIN/cloop" || skip "the build is not readable for others"
+	open_bin
+	chmod 755 "$D"
 	unset CLOOP_HUBS
 	install -d -o 65534 -g 65534 "$HOME"
-	as_user test -w "$HOME" || skip "the test's folder is not reachable for others"
+	as_user test -w "$HOME"
 	cd /
 	exits 78 as_user cloop hub config show
 	has "$stderr" "$HOME/.local/state/cloop"
@@ -189,7 +186,7 @@ as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
 
 @test "no HOME, no list, no place: an error, and -C still works" {
 	need root setpriv
-	as_user test -x "$BIN/cloop" || skip "the build is not readable for others"
+	open_bin
 	cd /
 	exits 78 as_user env -i "$BIN/cloop-hub" bootstrap
 	has "$stderr" "HOME"

@@ -5,17 +5,23 @@ load lib/common
 load lib/engine
 load lib/hub
 
+# serve NAMESPACE ARG... : socat there, until the suite ends.
+serve() {
+	nsenter --net="/run/netns/$1" socat "${@:2}" 3>&- &
+	echo $! >> "$T/servers"
+}
+
 setup_file() {
 	need root podman nft ip socat
 	hub_up
 	# Servers of the world: the same two ports on every address, TCP and UDP.
 	for p in 443 80; do
-		nsenter --net="/run/netns/$WORLD" socat -u "TCP-LISTEN:$p,fork,reuseaddr" /dev/null 3>&- &
-		nsenter --net="/run/netns/$WORLD" socat "UDP-LISTEN:$p,fork,reuseaddr" PIPE 3>&- &
+		serve "$WORLD" -u "TCP-LISTEN:$p,fork,reuseaddr" /dev/null
+		serve "$WORLD" "UDP-LISTEN:$p,fork,reuseaddr" PIPE
 	done
-	nsenter --net="/run/netns/$WORLD" socat "UDP-LISTEN:53,fork,reuseaddr" PIPE 3>&- &
+	serve "$WORLD" "UDP-LISTEN:53,fork,reuseaddr" PIPE
 	# The host listens too: no sandbox may reach it.
-	nsenter --net="/run/netns/$NSNAME" socat -u "TCP-LISTEN:443,fork,reuseaddr" /dev/null 3>&- &
+	serve "$NSNAME" -u "TCP-LISTEN:443,fork,reuseaddr" /dev/null
 	# An address of the host's own, private as an intranet's.
 	ip -n "$NSNAME" addr add 10.99.0.1/32 dev lo
 	host cat /proc/sys/net/ipv4/conf/{all,up0}/forwarding > "$T/forwarding"

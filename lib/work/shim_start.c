@@ -119,6 +119,21 @@ static bool still_wanted(struct shim *s)
 	return strcmp(run.state, "finished") != 0;
 }
 
+/*
+ * The shim before us died between the engine's answer and the row: as long as the run counts as
+ * starting, nobody can stop it.
+ */
+static void note_started(struct shim *s)
+{
+	const struct store_handle *row = &s->job.row;
+	struct cl_err e;
+	bool won;
+
+	if (row->run_id && s->started.init &&
+		store_run_started(s->store, row->run_id, row->id, sys_now_ms(), &won, &e))
+		shim_note(s, "store", "the start could not be recorded: %s", e.msg);
+}
+
 static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 {
 	bool won = false, asked = true;
@@ -141,6 +156,7 @@ static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 			rc = s->driver->adopt(s->arg, s, &s->started, &e);
 		if (rc)
 			shim_note(s, "adopt", "could not be taken over: %s", e.msg);
+		note_started(s);
 		(void)report(s, NULL);
 		shim_note(s, "adopt", "the supervisor was gone; process %d watches now",
 			(int)getpid());

@@ -1,5 +1,5 @@
 # Loaded by every suite: load lib/common
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2154 # bats sets status and the rest
 bats_require_minimum_version 1.5.0
 : "${BUILD_DIR:=$BATS_TEST_DIRNAME/../build}"
 BIN=${BIN:-$BUILD_DIR/bin}
@@ -17,7 +17,6 @@ exits() {
 	shift
 	run --separate-stderr "$@"
 	[ "$status" = "$want" ] && return 0
-	# shellcheck disable=SC2154 # bats sets it
 	printf 'status %s, not %s: %s\nstdout: %s\nstderr: %s\n' "$status" "$want" "$*" "$output" "$stderr" >&2
 	return 1
 }
@@ -42,4 +41,15 @@ need() {
 		fi
 		skip "needs $n"
 	done
+}
+
+# as_user CMD... : as a user who is nobody. open_bin : BIN is where such a user can read it, which
+# a clone below /root is not.
+as_user() { setpriv --reuid 65534 --regid 65534 --clear-groups "$@"; }
+open_bin() {
+	local d=$BATS_TEST_TMPDIR/open
+	chmod 755 "$BATS_RUN_TMPDIR" "$BATS_SUITE_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR"
+	as_user test -x "$BIN/cloop" && return 0
+	mkdir -p "$d/build" && cp -r "$BIN" "$d/build/bin" && cp -r "$SRC/share" "$d/share" &&
+		chmod -R a+rX "$d" && BIN=$d/build/bin && PATH=$BIN:$PATH
 }

@@ -104,10 +104,10 @@ kill_ours() { ours "$@" | xargs -r kill -KILL 2>/dev/null || true; }
 
 # leftovers : prints what a hub with nothing live must not have.
 leftovers() {
-	local i
+	local i c
 	# The shim ends a moment after it told the client.
 	for ((i = 0; i < 100; i++)); do
-		[ -z "$(ls "$T/run/w" 2>/dev/null)" ] && break
+		[ -z "$(ls "$T/run/w" 2>/dev/null)$(ours -x cloop-shim)" ] && break
 		sleep 0.1
 	done
 	for i in "$T"/run/w/c-* "$T"/run/netns/c-*; do
