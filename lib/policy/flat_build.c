@@ -333,12 +333,8 @@ void flat_build(const struct eg_policy *p, bool wire, struct flat *out)
 void flat_release(struct flat *f)
 {
 	for (int i = 0; i < FLAT_FAMILIES; i++) {
-		free(f->sense[i].lo);
-		free(f->sense[i].id);
-		free(f->sense[i].index);
-		free(f->why[i].lo);
-		free(f->why[i].id);
-		free(f->why[i].index);
+		flat_view_release(&f->sense[i]);
+		flat_view_release(&f->why[i]);
 	}
 	free(f->classes);
 	free(f->spans);

@@ -49,3 +49,13 @@ const struct flat_class *flat_class_at(const struct flat *f, const struct pol_ad
 
 	return &f->classes[v->id[flat_find(v, a->family, flat_number(a))]];
 }
+
+bool flat_allows(const struct flat *f, const struct pol_addr *a, uint16_t port, enum eg_proto proto)
+{
+	struct pol_addr to = *a;
+
+	if (to.family != 4 && to.family != 6)
+		return false;
+	(void)pol_addr_unmap(&to);
+	return flat_class_allows(f, flat_class_at(f, &to), port, proto);
+}

@@ -52,7 +52,8 @@ flat_ports_fn flat_ports_minus, flat_ports_both, flat_ports_either;
 
 /* Appends an interval unless its id is that of the last one. */
 void flat_view_add(struct flat_view *v, flat_u128 lo, uint32_t id);
-/* Makes the indices of all views that are worth one. */
+void flat_view_release(struct flat_view *v);
+/* Makes the trees of all views that are worth one. */
 void flat_index(struct flat *f);
 /* Moves what was collected into the flat form. */
 void flat_take_classes(struct flat *f, struct flat_classes *take);

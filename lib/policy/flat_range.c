@@ -79,33 +79,104 @@ void flat_view_add(struct flat_view *v, flat_u128 lo, uint32_t id)
 	v->id[v->n++] = id;
 }
 
-static unsigned first16(uint8_t family, flat_u128 a)
+/*
+ * A tree over IPv4 addresses, or over the first 64 bits of IPv6 ones: a level is every
+ * 16th key of the one below, so that a search reads one group of keys a level, which is one
+ * or two cache lines, and does not branch.
+ */
+#define FAN    16
+#define LEVELS 9 /* 2^32 intervals */
+struct flat_tree {
+	size_t n[LEVELS];
+	void *key[LEVELS]; /* uint32_t or uint64_t, padded to whole groups with all ones */
+	int levels;
+};
+
+static void put_key(void *key, size_t i, uint8_t family, flat_u128 a)
 {
-	return (unsigned)(a >> (family == 4 ? 16 : 112));
+	if (family == 4)
+		((uint32_t *)key)[i] = (uint32_t)a;
+	else
+		((uint64_t *)key)[i] = (uint64_t)(a >> 64);
 }
 
-static void index_view(struct flat_view *v, uint8_t family)
+/* Every 16^level-th interval. */
+static void level(struct flat_tree *t, int l, const struct flat_view *v, uint8_t family)
 {
-	size_t i = 0;
+	size_t size = family == 4 ? sizeof(uint32_t) : sizeof(uint64_t);
+	size_t step = (size_t)1 << 4 * l, n = (v->n + step - 1) / step;
+	size_t room = (n + FAN - 1) / FAN * FAN;
 
+	t->n[l] = n;
+	t->key[l] = cl_malloc(room * size);
+	memset(t->key[l], 0xff, room * size);
+	for (size_t i = 0; i < n; i++)
+		put_key(t->key[l], i, family, v->lo[i * step]);
+}
+
+static void plant(struct flat_view *v, uint8_t family)
+{
 	if (v->n < INDEXED)
 		return;
-	/* index[h]: how many intervals start below h << 16. */
-	v->index = cl_calloc(65537, sizeof(*v->index));
-	for (unsigned h = 0; h < 65536; h++) {
-		while (i < v->n && first16(family, v->lo[i]) < h)
-			i++;
-		v->index[h] = (uint32_t)i;
-	}
-	v->index[65536] = (uint32_t)v->n;
+	v->tree = cl_calloc(1, sizeof(*v->tree));
+	level(v->tree, 0, v, family);
+	while (v->tree->n[v->tree->levels] > FAN)
+		level(v->tree, ++v->tree->levels, v, family);
 }
 
 void flat_index(struct flat *f)
 {
 	for (int half = FLAT_V4; half <= FLAT_V6; half++) {
-		index_view(&f->sense[half], half == FLAT_V4 ? 4 : 6);
-		index_view(&f->why[half], half == FLAT_V4 ? 4 : 6);
+		plant(&f->sense[half], half == FLAT_V4 ? 4 : 6);
+		plant(&f->why[half], half == FLAT_V4 ? 4 : 6);
 	}
+}
+
+void flat_view_release(struct flat_view *v)
+{
+	for (int i = 0; v->tree && i < LEVELS; i++)
+		free(v->tree->key[i]);
+	free(v->tree);
+	free(v->lo);
+	free(v->id);
+}
+
+static size_t not_above32(const uint32_t *key, uint32_t a)
+{
+	uint32_t n = 0;
+
+	for (int i = 0; i < FAN; i++)
+		n += key[i] <= a;
+	return n;
+}
+
+static size_t not_above64(const uint64_t *key, uint64_t a)
+{
+	uint64_t n = 0;
+
+	for (int i = 0; i < FAN; i++)
+		n += key[i] <= a;
+	return n;
+}
+
+/* The last interval whose key is not above that of a; key 0 is 0. */
+static size_t climb(const struct flat_tree *t, uint8_t family, flat_u128 a)
+{
+	size_t at = 0;
+
+	for (int l = t->levels; l >= 0; l--) {
+		size_t n;
+
+		at *= FAN;
+		if (family == 4)
+			n = not_above32((const uint32_t *)t->key[l] + at, (uint32_t)a);
+		else
+			n = not_above64((const uint64_t *)t->key[l] + at, (uint64_t)(a >> 64));
+		at += n - 1;
+		/* The padding is not above the highest address. */
+		at = at < t->n[l] ? at : t->n[l] - 1;
+	}
+	return at;
 }
 
 size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a)
@@ -113,14 +184,15 @@ size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a)
 	const flat_u128 *lo = v->lo;
 	size_t n = v->n;
 
-	if (v->index) {
-		unsigned h = first16(family, a);
-		size_t from = v->index[h] ? v->index[h] - 1 : 0;
+	if (v->tree) {
+		size_t at = climb(v->tree, family, a);
 
-		lo += from;
-		n = v->index[h + 1] - from;
+		if (lo[at] <= a)
+			return at;
+		/* Several intervals start in these 64 bits. */
+		n = at;
 	}
-	/* lo[0] <= a always: the branch that a processor can do without. */
+	/* lo[0] <= a always. */
 	while (n > 1) {
 		size_t half = n / 2;
 

@@ -84,6 +84,7 @@ static void ask(const struct eg_policy *p, const struct flat *f, const struct po
 			if (!same_answer(&got, &want))
 				fail_at(a, port, proto, &got, &want);
 			CHECK_INT(flat_class_allows(f, c, port, proto), want.verdict);
+			CHECK_INT(flat_allows(f, a, port, proto), want.verdict);
 		}
 	}
 }
