@@ -31,5 +31,8 @@ int egress_networkpolicy(struct cl_ctx *c, const struct eg_policy *p, struct cl_
 
 /* Answers every --check. 0: all allowed, 1: one was dropped, -1 with *e. */
 int egress_check(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
+/* Answers every line of --check-file; source: where the policy is from. As egress_check. */
+int egress_check_file(
+	struct cl_ctx *c, const struct eg_policy *p, const char *source, struct cl_err *e);
 
 #endif

@@ -24,20 +24,39 @@ static int print_rules(const struct eg_policy *p, const char *source)
 	return 0;
 }
 
+/* Questions are answered instead of printing the policy. */
+static bool asks(struct cl_ctx *c)
+{
+	return cl_given(c, "check") || cl_given(c, "check-file");
+}
+
+static int check_questions(struct cl_ctx *c, struct cl_err *e)
+{
+	const char *file = cl_str(c, "check-file");
+	const char *policy = cl_str(c, "policy"), *spec = cl_str(c, "from-spec");
+
+	if (file && cl_given(c, "check"))
+		return cl_usage(c, e, "--check and --check-file cannot go together");
+	if (file && !strcmp(file, "-") &&
+		((policy && !strcmp(policy, "-")) || (spec && !strcmp(spec, "-"))))
+		return cl_usage(c, e, "the policy and the questions cannot both be standard input");
+	return 0;
+}
+
 /* What to print, or NULL with *e when the options contradict each other. */
 static const char *format_of(struct cl_ctx *c, struct cl_err *e)
 {
 	const char *format = cl_str(c, "format");
 
 	if (format && c->json && strcmp(format, "json") != 0 &&
-		strcmp(format, "networkpolicy") != 0 && !cl_given(c, "check")) {
+		strcmp(format, "networkpolicy") != 0 && !asks(c)) {
 		(void)cl_usage(c, e, "--json and --format %s cannot go together", format);
 		return NULL;
 	}
 	if (!format)
 		format = c->json ? "json" : "rules";
-	if (cl_given(c, "check"))
-		return format;
+	if (asks(c))
+		return check_questions(c, e) ? NULL : format;
 	if (!strcmp(format, "nft-bridge") && !cl_given(c, "bridge")) {
 		(void)cl_usage(c, e, "--format nft-bridge needs --bridge NAME");
 		return NULL;
@@ -62,6 +81,8 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (cl_given(c, "check"))
 		return egress_check(c, &policy, e);
+	if (cl_given(c, "check-file"))
+		return egress_check_file(c, &policy, source, e);
 	if (!strcmp(format, "nft") || !strcmp(format, "nft-bridge"))
 		return print_nft(c, &policy, !strcmp(format, "nft-bridge"), e);
 	if (!strcmp(format, "networkpolicy"))

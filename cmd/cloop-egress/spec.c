@@ -86,12 +86,17 @@ static const struct cl_opt firewall_opts[] = {
 		.type = CL_LIST,
 		.arg = "ADDR:PORT[/PROTO]",
 		.help = "ask about one destination instead; tcp (default), udp or any"},
+	{.name = "check-file",
+		.type = CL_STR,
+		.arg = "FILE",
+		.complete = CL_COMP_FILE,
+		.help = "ask about one destination a line, from standard input for '-'"},
 	{0},
 };
 
 static const struct cl_exit firewall_exits[] = {
-	{0, "printed; with --check: every destination is allowed"},
-	{1, "with --check: a destination is dropped"},
+	{0, "printed; with --check or --check-file: every destination is allowed"},
+	{1, "with --check or --check-file: a destination is dropped"},
 	{0},
 };
 
@@ -103,6 +108,9 @@ static const struct cl_example firewall_examples[] = {
 	{"cloop egress firewall --cidrs 10.8.0.0/24 --ports 5432 --check 10.8.0.9:5432 "
 	 "--check 10.8.1.9:5432 --json",
 		"ask about two, one JSON object a line", true},
+	{"printf '%s\\n' 93.184.216.34:443 9.9.9.9:53/udp '[2606:4700::1111]:443' | "
+	 "cloop egress firewall --internet --ports 443 --resolver 9.9.9.9:53 --check-file -",
+		"ask about many, a line each", true},
 	{"cloop egress firewall --internet --ports 443 --format nft-bridge --bridge "
 	 "csbx-0123456789",
 		"print the script that nft(8) loads for a bridge", true},

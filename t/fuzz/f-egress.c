@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Policy JSON to authorisation, rules, answers and every rendering. */
 #include "base/mem.h"
-#include "policy/egress.h"
+#include "policy/flat.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -39,6 +39,30 @@ static void render(const struct eg_policy *p)
 	}
 }
 
+/* The flat form answers as first match does. */
+static void flat(const struct eg_policy *p)
+{
+	cleanup_flat struct flat f = FLAT_INIT;
+
+	flat_build(p, true, &f);
+	for (size_t i = 0; i < p->nrules && i < 200; i++) {
+		const struct eg_rule *r = &p->rules[i];
+		uint16_t port = r->nports ? r->ports[0] : 1;
+		flat_u128 ends[2];
+
+		flat_prefix_range(&r->prefix, &ends[0], &ends[1]);
+		for (int k = 0; k < 2; k++) {
+			struct pol_addr to = flat_addr(r->prefix.addr.family, ends[k]);
+			struct eg_answer a = eg_evaluate(p, &to, port, r->proto, true);
+			struct eg_answer b = flat_evaluate(&f, &to, port, r->proto);
+
+			must(a.verdict == b.verdict && a.rule == b.rule);
+			must(flat_allows(&f, &to, port, r->proto) == (a.verdict == EG_ALLOW));
+		}
+	}
+	must(flat_equal(&f, &f));
+}
+
 /* Each rule's own first address: the answer is that rule's or an earlier one's. */
 static void ask(const struct eg_policy *p)
 {
@@ -72,6 +96,7 @@ static void judge(const struct eg_auth *a)
 	if (eg_compile(a, &p, &e))
 		return;
 	ask(&p);
+	flat(&p);
 	render(&p);
 }
 

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Questions by the million: a line in, a line out. What a line answers is written before
+ * more is waited for, so that another program can ask through a pipe.
+ */
+#include "egress.h"
+#include "base/mem.h"
+#include "policy/flat.h"
+#include "policy/question.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define READ_SIZE 65536
+
+/* How the lines that one rule decides end; made when the first is. */
+struct ending {
+	char *text;
+	size_t len;
+};
+
+struct asker {
+	const struct flat *flat;
+	const char *name;
+	bool json, all;
+	struct ending *endings; /* by rule + 1 */
+	char *begin;            /* of a JSON line */
+	size_t begin_len;
+	unsigned line;
+	struct cl_buf out;
+};
+
+static char *json_quoted(const char *text)
+{
+	json_t *j = json_string(text);
+	char *s = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+
+	json_decref(j);
+	return s ? s : cl_strdup("\"\"");
+}
+
+static const struct ending *ending(struct asker *k, const struct eg_answer *a)
+{
+	struct ending *x = &k->endings[a->rule + 1];
+	cleanup_free char *reason = NULL;
+	const char *verdict = a->verdict == EG_ALLOW ? "allow" : "drop";
+
+	if (x->text)
+		return x;
+	if (!k->json) {
+		x->text = cl_asprintf(" \u2014 %s\n", a->reason);
+	} else {
+		reason = json_quoted(a->reason);
+		x->text =
+			a->rule < 0
+				? cl_asprintf(
+					  "\",\"reason\":%s,\"rule\":null,\"verdict\":\"%s\"}\n",
+					  reason, verdict)
+				: cl_asprintf("\",\"reason\":%s,\"rule\":%d,\"verdict\":\"%s\"}\n",
+					  reason, a->rule + 1, verdict);
+	}
+	x->len = strlen(x->text);
+	return x;
+}
+
+static void answer(struct asker *k, const struct eg_question *q)
+{
+	struct eg_answer a = flat_evaluate(k->flat, &q->to.addr, q->to.port, q->proto);
+	const struct ending *end = ending(k, &a);
+	char query[EG_QUESTION_TEXT];
+	size_t addr_at, addr_len, len = eg_question_text(q, query, &addr_at, &addr_len);
+
+	if (k->json) {
+		cl_buf_add(&k->out, k->begin, k->begin_len);
+	} else {
+		cl_buf_add(&k->out, a.verdict == EG_ALLOW ? "ALLOW " : "DROP  ", 6);
+		cl_buf_add(&k->out, query + addr_at, addr_len);
+		cl_buf_add(&k->out, " ", 1);
+	}
+	cl_buf_add(&k->out, query, len);
+	cl_buf_add(&k->out, end->text, end->len);
+	k->all &= a.verdict == EG_ALLOW;
+}
+
+static int ask(struct asker *k, const char *line, size_t len, struct cl_err *e)
+{
+	struct eg_question q;
+
+	k->line++;
+	if (eg_question_parse(line, len, "--check-file", &q, e))
+		return cl_at(e, k->name, k->line, 1);
+	answer(k, &q);
+	return 0;
+}
+
+/* Asks every whole line of the n bytes; *used are theirs. */
+static int ask_lines(struct asker *k, const char *text, size_t n, size_t *used, struct cl_err *e)
+{
+	const char *at = text, *end = text + n, *nl;
+
+	while ((nl = memchr(at, '\n', (size_t)(end - at)))) {
+		if (ask(k, at, (size_t)(nl - at), e))
+			return -1;
+		at = nl + 1;
+	}
+	*used = (size_t)(at - text);
+	return 0;
+}
+
+static int put(struct asker *k, struct cl_err *e)
+{
+	errno = 0;
+	if (fwrite(k->out.p, 1, k->out.len, stdout) != k->out.len || fflush(stdout))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot write standard output");
+	cl_buf_reset(&k->out);
+	return 0;
+}
+
+static int ask_all(struct asker *k, int fd, struct cl_err *e)
+{
+	cleanup_free char *buf = cl_malloc(READ_SIZE);
+	size_t have = 0, used = 0;
+	ssize_t n;
+
+	for (;;) {
+		n = read(fd, buf + have, READ_SIZE - have);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cl_fail_sys(e, CL_EOS, errno, "cannot read '%s'", k->name);
+		if (!n)
+			break;
+		have += (size_t)n;
+		if (ask_lines(k, buf, have, &used, e))
+			return -1;
+		have -= used;
+		memmove(buf, buf + used, have);
+		/* A line that fills the buffer is refused for its length. */
+		if (put(k, e) || (have == READ_SIZE && ask(k, buf, have, e)))
+			return -1;
+	}
+	return have ? ask(k, buf, have, e) : 0;
+}
+
+static int open_questions(const char *path, struct cl_err *e)
+{
+	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
+				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+
+	return fd < 0 ? cl_fail_sys(e, CL_EUNAVAIL, errno, "cannot open '%s'", path) : fd;
+}
+
+static void asker_release(struct asker *k, size_t nrules)
+{
+	for (size_t i = 0; i <= nrules; i++)
+		free(k->endings[i].text);
+	free(k->endings);
+	free(k->begin);
+	cl_buf_release(&k->out);
+}
+
+int egress_check_file(
+	struct cl_ctx *c, const struct eg_policy *p, const char *source, struct cl_err *e)
+{
+	cleanup_flat struct flat flat = FLAT_INIT;
+	cleanup_free char *level = json_quoted(source);
+	const char *path = cl_str(c, "check-file");
+	struct asker k = {.flat = &flat,
+		.name = strcmp(path, "-") ? path : "standard input",
+		.json = c->json,
+		.all = true,
+		.out = CL_BUF_INIT};
+	cleanup_fd int fd = open_questions(path, e);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	flat_build(p, true, &flat);
+	k.endings = cl_calloc(p->nrules + 1, sizeof(*k.endings));
+	k.begin = cl_asprintf("{\"level\":%s,\"query\":\"", level);
+	k.begin_len = strlen(k.begin);
+	rc = ask_all(&k, fd, e);
+	/* The lines before one that is broken have their answers. */
+	if (!rc)
+		rc = put(&k, e);
+	else
+		(void)fwrite(k.out.p, 1, k.out.len, stdout);
+	asker_release(&k, p->nrules);
+	return rc ? rc : !k.all;
+}
