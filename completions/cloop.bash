@@ -5,7 +5,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
-	'egress firewall') reply="test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --namespace --name --selector --no-dns --yaml --check --dir --json --help" ;;
+	'egress firewall') reply="test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
@@ -64,6 +64,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--name') kind=none ;;
 	'egress firewall/--selector') kind=none ;;
 	'egress firewall/--check') kind=none ;;
+	'egress firewall/--check-file') kind=file ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
 	'egress firewall test/--policy') kind=file ;;
 	'egress firewall test/--format') reply='tap junit json' ;;

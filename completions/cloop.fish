@@ -43,6 +43,7 @@ complete -c cloop -n '__cloop_in "egress firewall"' -l selector -x -d 'label of 
 complete -c cloop -n '__cloop_in "egress firewall"' -l no-dns -d 'leave the cluster\'s DNS out of the NetworkPolicy'
 complete -c cloop -n '__cloop_in "egress firewall"' -l yaml -d 'print the NetworkPolicy as YAML instead of JSON'
 complete -c cloop -n '__cloop_in "egress firewall"' -l check -x -d 'ask about one destination instead; tcp (default), udp or any'
+complete -c cloop -n '__cloop_in "egress firewall"' -l check-file -r -d 'ask about one destination a line, from standard input for \'-\''
 complete -c cloop -n '__cloop_in "egress firewall"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "egress firewall"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "egress firewall"' -l help -s h -d 'show this help'

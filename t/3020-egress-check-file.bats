@@ -89,15 +89,17 @@ DROP  1.1.1.1 1.1.1.1:0/any — default deny'
 
 @test "an answer comes before the next question" {
 	coproc ASK { cloop-egress firewall "${GUIDE[@]}" --check-file -; }
-	local pid=$ASK_PID line i
+	local pid=$ASK_PID line i in out
+	exec {out}<&"${ASK[0]}" {in}>&"${ASK[1]}"
+	eval "exec ${ASK[1]}>&-"
 	for i in 1 2 3; do
-		echo "1.1.1.$i:443" >&"${ASK[1]}"
-		read -r -t 20 line <&"${ASK[0]}"
+		echo "1.1.1.$i:443" >&"$in"
+		read -r -t 20 line <&"$out"
 		same "$line" "ALLOW 1.1.1.$i 1.1.1.$i:443/tcp — public Internet"
 	done
-	printf '10.0.0.1:443' >&"${ASK[1]}"
-	eval "exec ${ASK[1]}>&-"
-	read -r -t 20 line <&"${ASK[0]}"
+	printf '10.0.0.1:443' >&"$in"
+	exec {in}>&-
+	read -r -t 20 line <&"$out"
 	same "$line" 'DROP  10.0.0.1 10.0.0.1:443/tcp — private (RFC1918/ULA)'
 	local rc=0
 	wait "$pid" || rc=$?

@@ -31,6 +31,28 @@ both_ways() {
 		"deny_cidrs":["0.0.0.0/0","2001:db8::/33"],"brokers":["10.0.0.1:3128","[fd00::1]:80"]}'
 }
 
+@test "script and batch give the same table whatever a policy opens" {
+	both_ways policy='{"brokers":["10.0.0.1:3128"]}'
+	both_ways policy='{"allow_cidrs":["10.8.0.0/24","10.8.1.0/25","fc00::/8"],"allow_ports":[443,444,22],
+		"deny_cidrs":["fc00:1::/32"],"resolvers":["9.9.9.9:53"]}'
+	both_ways policy='{"allow_cidrs":["128.0.0.0/1","8000::/1"],"all_ports":true}'
+	both_ways policy='{"allow_cidrs":["0.0.0.0/1","::/1"],"allow_ports":[1,2,65535],"resolvers":["1.1.1.1:53"]}'
+	both_ways policy=shapes
+	many() { seq -f "\"$1\"" -s, "$2" "$3"; }
+	both_ways policy="{\"allow_public_internet\":true,\"allow_ports\":[443],
+		\"resolvers\":[$(many '9.9.9.%.0f:53' 1 100),$(many '[2a00::1]:%.0f' 1 64)],\"brokers\":[$(many '10.0.0.1:%.0f' 1 256)]}"
+}
+
+@test "ten thousand ranges of both families: script and batch give the same table" {
+	python3 -c '
+import json
+r = [f"{20 + i // 256}.{i % 256}.{i % 251}.0/{24 + i % 9}" for i in range(5000)]
+r += [f"2a{i % 16:02x}:{i:x}::/{32 + i % 97}" for i in range(5000)]
+print(json.dumps({"allow_cidrs": r, "allow_ports": [443, 80], "deny_cidrs": ["20.7.0.0/16"]}))' > "$BATS_TEST_TMPDIR/big.json"
+	both_ways policy=@"$BATS_TEST_TMPDIR/big.json"
+	[ "$(wc -l < "$BATS_TEST_TMPDIR/batch")" -gt 100000 ]
+}
+
 @test "script and batch give the same table for one sandbox's own addresses" {
 	both_ways policy="$WEB" source4=10.211.0.5 source6=fd00::5 masquerade=1
 	both_ways policy="$WEB" source4=10.211.0.5

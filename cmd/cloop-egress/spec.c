@@ -108,8 +108,8 @@ static const struct cl_example firewall_examples[] = {
 	{"cloop egress firewall --cidrs 10.8.0.0/24 --ports 5432 --check 10.8.0.9:5432 "
 	 "--check 10.8.1.9:5432 --json",
 		"ask about two, one JSON object a line", true},
-	{"printf '%s\\n' 93.184.216.34:443 9.9.9.9:53/udp '[2606:4700::1111]:443' | "
-	 "cloop egress firewall --internet --ports 443 --resolver 9.9.9.9:53 --check-file -",
+	{"seq -f '93.184.216.%.0f:443' 1 3 | cloop egress firewall --internet --ports 443 "
+	 "--check-file -",
 		"ask about many, a line each", true},
 	{"cloop egress firewall --internet --ports 443 --format nft-bridge --bridge "
 	 "csbx-0123456789",

@@ -10,6 +10,9 @@
  *     set blocked4 { type ipv4_addr . ipv4_addr . inet_proto . inet_service; flags dynamic,timeout;
  *                    size EG_BLOCKED_SIZE; timeout EG_BLOCKED_SECONDS; }
  *     set blocked6	the same with ipv6_addr
+ *    [map allowed4 { type ipv4_addr : verdict; flags interval; elements = {
+ *                    LO-HI : accept | goto allowN, ... }; }	with maps
+ *     map allowed6	the same with ipv6_addr]
  *
  *     chain forward	type filter hook forward priority 0; policy accept;
  *       oifname B goto inbound				also from B to B: a peer, E11
@@ -32,13 +35,21 @@
  *      [ip6 saddr != fe80::/10 counter drop comment EG_SAY_SOURCE	 S4 alone is given]
  *       ct state established,related counter accept
  *       ct state invalid counter drop
- *       each rule of the policy but those marked local:
- *         MATCH PORTS counter VERDICT comment "<eg_comment(reason)>"
- *         MATCH    ip daddr P | ip6 daddr P | meta nfproto ipv4|ipv6 for a length of 0
- *         PORTS    tcp|udp dport N | tcp|udp dport { N, M } | meta l4proto tcp|udp when the
- *                  rule names no port | nothing for "any"; "any" with ports: th dport
- *         VERDICT  accept | goto denied
+ *       what the flat form of the policy allows (without the local rules), as rules or,
+ *       where there would be more than EG_LINEAR_RULES (egress_maps.h), by maps:
+ *         rules: for each interval that allows something, IPv4 first, ascending
+ *           MATCH PORTS counter accept comment "<eg_comment(reason)>"	for TCP, UDP, the rest
+ *           MATCH counter accept comment ...				for every protocol at once
+ *           MATCH    ip daddr P | ip daddr LO-HI | ip6 ... | meta nfproto ipv4|ipv6 for all
+ *           PORTS    tcp|udp dport N | N-M | { N, M-O, ... } | meta l4proto tcp|udp for every
+ *                    port | for the rest meta l4proto != { 6, 17 } [th dport ...]
+ *         maps:
+ *           ip daddr vmap @allowed4
+ *           ip6 daddr vmap @allowed6
  *       counter goto denied comment EG_SAY_DEFAULT
+ *    [chain allowN			with maps: one for each class of ports, in their order
+ *       PORTS counter accept		for TCP, UDP, the rest
+ *       counter goto denied comment EG_SAY_DEFAULT]
  *     chain inbound					to the sandbox
  *       ct state established,related counter accept
  *       ct state invalid counter drop
@@ -62,7 +73,11 @@
  * load meta nfproto first and compare it (once a rule), `tcp`, `udp` and `icmpv6` meta
  * l4proto after that, an address prefix of whole bytes is a payload load of that many
  * bytes and a cmp, another one a full load, bitwise and cmp; sets in braces are anonymous
- * and constant; a comment is userdata type 0.
+ * and constant; a comment is userdata type 0. A map's elements are the start of an interval
+ * with its verdict and the address behind its end with NFT_SET_ELEM_INTERVAL_END, which is
+ * left out behind the last address (then the start carries userdata type 1 with
+ * SET_ELEM_F_INTERVAL_OPEN); before a first interval that does not start at 0 stands an end
+ * at 0. A set of port ranges has the same elements.
  *
  * Why so: forward and input share one chain, so the host's own addresses are judged as
  * any other (E11) and a rule stands once. Neighbour discovery is for the host alone: it
@@ -70,6 +85,11 @@
  * (RFC 4861 7.1). Listener reports, and neighbour discovery that a bridge floods to the
  * other sandboxes, are the kernel's own talk: dropped, and not counted as an attempt of the
  * workload. Established traffic passes before the rules, answers to refused packets with it.
+ * What is not allowed needs no rule, so that rules are few or a map costs the same whatever
+ * the policy; why something was refused is said by the policy, which is kept elsewhere. And
+ * what is missing is closed: when a table is replaced, the kernel (seen on 6.18) has the new
+ * rules look into a new map some moments before it has its elements, about 100 ns a range. An
+ * IPv4-mapped destination is no IPv6 address of anybody's, and closed (flat.h).
  * The sets keep the source, because several sandboxes may share a bridge.
  *
  * The namespace form: no B and no brackets; the three chains have policy drop and hold
@@ -79,6 +99,7 @@
  * outbound holds the local rules too, inbound no rule about B.
  */
 #include "policy/egress_internal.h"
+#include "policy/egress_maps.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -194,34 +215,119 @@ static void states(struct cl_buf *b)
 	line(b, "ct state invalid counter drop");
 }
 
-static void match_ports(const struct eg_rule *r, struct cl_buf *b)
+static void ports(const struct eg_opening *o, struct cl_buf *b)
 {
-	const char *proto = r->proto == EG_PROTO_ANY ? "th" : eg_proto_name(r->proto);
+	const char *proto = eg_proto_name(o->proto);
 
-	if (!r->nports) {
-		if (r->proto != EG_PROTO_ANY)
-			cl_buf_addf(b, "meta l4proto %s ", proto);
-		return;
+	if (o->proto == EG_PROTO_ANY) {
+		cl_buf_adds(b, "meta l4proto != { tcp, udp } ");
+		proto = "th";
+	} else if (!o->n) {
+		cl_buf_addf(b, "meta l4proto %s ", proto);
 	}
-	cl_buf_addf(b, "%s dport %s", proto, r->nports > 1 ? "{ " : "");
-	eg_ports_text(r->ports, r->nports, ", ", b);
-	cl_buf_adds(b, r->nports > 1 ? " } " : " ");
+	if (!o->n)
+		return;
+	cl_buf_addf(b, "%s dport %s", proto, o->n > 1 ? "{ " : "");
+	for (size_t i = 0; i < o->n; i++) {
+		cl_buf_addf(b, "%s%u", i ? ", " : "", o->ports[i].lo);
+		if (o->ports[i].lo != o->ports[i].hi)
+			cl_buf_addf(b, "-%u", o->ports[i].hi);
+	}
+	cl_buf_adds(b, o->n > 1 ? " } " : " ");
 }
 
-static void rule(const struct eg_rule *r, struct cl_buf *b)
+static void range(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
 {
-	const char *v = r->prefix.addr.family == 4 ? "" : "6";
-	char prefix[POL_PREFIX_TEXT], comment[121];
+	struct pol_addr first = flat_addr(family, lo), last = flat_addr(family, hi);
+	char from[POL_ADDR_TEXT], to[POL_ADDR_TEXT];
 
-	pol_prefix_text(&r->prefix, prefix);
-	if (r->prefix.len)
-		cl_buf_addf(b, "\t\tip%s daddr %s ", v, prefix);
-	else
-		cl_buf_addf(b, "\t\tmeta nfproto ipv%s ", *v ? v : "4");
-	match_ports(r, b);
-	eg_comment(r->reason, comment);
-	cl_buf_addf(b, "counter %s comment \"%s\"\n",
-		r->verdict == EG_ALLOW ? "accept" : "goto denied", comment);
+	pol_addr_text(&first, from);
+	pol_addr_text(&last, to);
+	cl_buf_adds(b, from);
+	if (lo != hi) {
+		cl_buf_addc(b, '-');
+		cl_buf_adds(b, to);
+	}
+}
+
+static void daddr(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
+{
+	struct pol_prefix p[FLAT_MAX_PREFIXES];
+	char text[POL_PREFIX_TEXT];
+
+	if (!lo && hi == flat_last(family)) {
+		cl_buf_addf(b, "meta nfproto ipv%d ", family);
+		return;
+	}
+	cl_buf_adds(b, family == 4 ? "ip daddr " : "ip6 daddr ");
+	if (flat_prefixes(family, lo, hi, p) == 1) {
+		pol_prefix_text(&p[0], text);
+		cl_buf_adds(b, text);
+	} else {
+		range(family, lo, hi, b);
+	}
+	cl_buf_addc(b, ' ');
+}
+
+static void rules(const struct flat *flat, uint8_t family, struct cl_buf *b)
+{
+	flat_u128 lo, hi;
+	uint32_t class;
+
+	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
+		struct eg_opening o[FLAT_PROTOS];
+		size_t n = eg_openings(flat, class, o);
+
+		for (size_t k = 0; k < (class == FLAT_ALLOW_ALL ? 1 : n); k++) {
+			char comment[121];
+
+			eg_comment(eg_opening_reason(flat, family, lo, &o[k]), comment);
+			cl_buf_adds(b, "\t\t");
+			daddr(family, lo, hi, b);
+			if (class != FLAT_ALLOW_ALL)
+				ports(&o[k], b);
+			cl_buf_addf(b, "counter accept comment \"%s\"\n", comment);
+		}
+	}
+}
+
+static void map(const struct flat *flat, uint8_t family, struct cl_buf *b)
+{
+	const char *before = "\n\t\telements = {\n\t\t\t", *after = "";
+	flat_u128 lo, hi;
+	uint32_t class;
+
+	cl_buf_addf(b, "\n\tmap allowed%d {\n\t\ttype ipv%d_addr : verdict\n\t\tflags interval",
+		family, family);
+	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
+		char name[EG_CHAIN_NAME];
+
+		eg_chain_name(class, name);
+		cl_buf_adds(b, before);
+		range(family, lo, hi, b);
+		cl_buf_adds(b, class == FLAT_ALLOW_ALL ? " : accept" : " : goto ");
+		cl_buf_adds(b, class == FLAT_ALLOW_ALL ? "" : name);
+		before = ",\n\t\t\t";
+		after = "\n\t\t}";
+	}
+	cl_buf_addf(b, "%s\n\t}\n", after);
+}
+
+static void allow_chain(const struct flat *flat, uint32_t class, struct cl_buf *b)
+{
+	struct eg_opening o[FLAT_PROTOS];
+	char name[EG_CHAIN_NAME];
+	size_t n = eg_openings(flat, class, o);
+
+	eg_chain_name(class, name);
+	chain(b, name, NULL, NULL);
+	for (size_t i = 0; i < n; i++) {
+		cl_buf_adds(b, "\t\t");
+		ports(&o[i], b);
+		cl_buf_adds(b, "counter accept\n");
+	}
+	line(b, "counter goto denied comment \"" EG_SAY_DEFAULT "\"");
+	end(b);
 }
 
 static void refuse(bool silent, const char *comment, struct cl_buf *b)
@@ -252,16 +358,26 @@ static void peers(const char *bridge, struct cl_buf *b)
 		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
 }
 
-static void judge(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
+static void outbound(const struct eg_nft *f, const struct flat *flat, bool maps, struct cl_buf *b)
 {
 	chain(b, "outbound", NULL, NULL);
 	sources(f, b);
 	states(b);
-	for (size_t i = 0; i < p->nrules; i++)
-		if (!p->rules[i].local || !f->bridge)
-			rule(&p->rules[i], b);
+	if (maps) {
+		line(b, "ip daddr vmap @allowed4");
+		line(b, "ip6 daddr vmap @allowed6");
+	} else {
+		rules(flat, 4, b);
+		rules(flat, 6, b);
+	}
 	line(b, "counter goto denied comment \"" EG_SAY_DEFAULT "\"");
 	end(b);
+	for (uint32_t i = FLAT_ALLOW_ALL + 1; maps && i < flat->nclasses; i++)
+		allow_chain(flat, i, b);
+}
+
+static void inbound_and_denied(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
+{
 	chain(b, "inbound", NULL, NULL);
 	states(b);
 	if (f->bridge)
@@ -320,16 +436,24 @@ static void head(const struct eg_policy *p, const struct eg_nft *f, struct cl_bu
 int eg_render_nft_form(
 	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e)
 {
+	cleanup_flat struct flat flat = FLAT_INIT;
+	bool maps;
+
 	if (eg_check_table(f->table, e) || (f->bridge && eg_check_interface(f->bridge, e)))
 		return -1;
+	flat_build(p, f->bridge != NULL, &flat);
+	maps = eg_has_maps(&flat);
 	head(p, f, out);
 	blocked_set(out, 4);
 	blocked_set(out, 6);
+	for (uint8_t family = 4; maps && family <= 6; family += 2)
+		map(&flat, family, out);
 	if (f->bridge)
 		bridge_hooks(f->bridge, out);
 	else
 		namespace_hooks(out);
-	judge(p, f, out);
+	outbound(f, &flat, maps, out);
+	inbound_and_denied(p, f, out);
 	if (f->bridge && f->masquerade)
 		masquerade(f, out);
 	cl_buf_adds(out, "}\n");

@@ -66,19 +66,12 @@ int nft_apply_port(const struct nft_port *p, struct cl_err *e)
 	return nft_put_port(&b, p, e) || nft_batch_send(&b, e) ? -1 : 0;
 }
 
-static int probe_filter(struct cl_err *e)
+/* One rule for each of n ranges: few make rules, many make maps. */
+static int probe_filter(size_t n, struct cl_err *e)
 {
-	static const uint16_t ports[] = {80, 443};
-	struct eg_rule rules[] = {
-		{.prefix = {.addr = {.family = 4, .b = {10}}, .len = 8}, .reason = ""},
-		{.verdict = EG_ALLOW,
-			.prefix = {.addr = {.family = 6, .b = {0xfc}}, .len = 7},
-			.proto = EG_PROTO_TCP,
-			.ports = ports,
-			.nports = 2,
-			.reason = ""},
-	};
-	const struct eg_policy p = {.rules = rules, .nrules = CL_ARRAY_LEN(rules)};
+	static const uint16_t ports[] = {80, 81, 443};
+	struct eg_rule rules[2 * EG_LINEAR_RULES];
+	const struct eg_policy p = {.rules = rules, .nrules = n};
 	const struct nft_filter f = {.table = "cloop_probe",
 		.bridge = "lo",
 		.source4 = {.family = 4, .b = {10, 0, 0, 1}},
@@ -87,6 +80,14 @@ static int probe_filter(struct cl_err *e)
 	const struct nft_blocked_list none = NFT_BLOCKED_INIT;
 	cleanup_batch struct nft_batch b;
 
+	for (size_t i = 0; i < n; i++)
+		rules[i] = (struct eg_rule){.verdict = EG_ALLOW,
+			.prefix = {.addr = {.family = i % 2 ? 6 : 4, .b = {(uint8_t)(10 + 2 * i)}},
+				.len = 9},
+			.proto = EG_PROTO_TCP,
+			.ports = ports,
+			.nports = CL_ARRAY_LEN(ports),
+			.reason = ""};
 	nft_batch_begin(&b);
 	nft_batch_table(&b, NFPROTO_INET, f.table);
 	nft_add_table(&b);
@@ -111,7 +112,7 @@ static int probe_port(struct cl_err *e)
 
 enum nft_state nft_probe(struct cl_err *e)
 {
-	if (!probe_filter(e) && !probe_port(e))
+	if (!probe_filter(2, e) && !probe_filter(2 * EG_LINEAR_RULES, e) && !probe_port(e))
 		return NFT_USABLE;
 	if (e->code == CL_EDENIED)
 		return NFT_NO_PERMISSION;

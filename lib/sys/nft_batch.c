@@ -49,8 +49,15 @@ void nft_batch_table(struct nft_batch *b, uint32_t family, const char *table)
 void nft_batch_release(struct nft_batch *b)
 {
 	cl_buf_release(&b->buf);
+	cl_strv_release(&b->names);
 	free(b->labels);
 	b->labels = NULL;
+}
+
+const char *nft_batch_keep(struct nft_batch *b, const char *text)
+{
+	cl_strv_add(&b->names, text);
+	return b->names.v[b->names.n - 1];
 }
 
 struct nlmsghdr *nft_batch_open(
@@ -111,7 +118,7 @@ void nft_add_chain(struct nft_batch *b, const char *name, const struct nft_hook 
 struct nftnl_set *nft_set_new(const struct nft_batch *b, const struct nft_set *s, uint32_t id)
 {
 	struct nftnl_set *x = must(nftnl_set_alloc());
-	uint32_t flags = s->name ? s->flags : NFT_SET_ANONYMOUS | NFT_SET_CONSTANT;
+	uint32_t flags = s->flags | (s->name ? 0 : NFT_SET_ANONYMOUS | NFT_SET_CONSTANT);
 
 	nftnl_set_set_str(x, NFTNL_SET_TABLE, b->table);
 	nftnl_set_set_str(x, NFTNL_SET_NAME, s->name ? s->name : "__set%d");
@@ -122,6 +129,10 @@ struct nftnl_set *nft_set_new(const struct nft_batch *b, const struct nft_set *s
 	nftnl_set_set_u32(x, NFTNL_SET_KEY_LEN, s->key_len);
 	if (s->size)
 		nftnl_set_set_u32(x, NFTNL_SET_DESC_SIZE, s->size);
+	if (s->verdicts) {
+		nftnl_set_set_u32(x, NFTNL_SET_DATA_TYPE, NFT_DATA_VERDICT);
+		nftnl_set_set_u32(x, NFTNL_SET_DATA_LEN, 0);
+	}
 	if (s->timeout_ms)
 		nftnl_set_set_u64(x, NFTNL_SET_TIMEOUT, s->timeout_ms);
 	return x;
@@ -166,6 +177,8 @@ void nft_add_keys(
 
 		nftnl_set_elem_set(
 			el, NFTNL_SET_ELEM_KEY, (const char *)keys + i * s->key_len, s->key_len);
+		if (s->flags & NFT_SET_INTERVAL && i % 2 == s->ends)
+			nftnl_set_elem_set_u32(el, NFTNL_SET_ELEM_FLAGS, NFT_SET_ELEM_INTERVAL_END);
 		nftnl_set_elem_add(x, el);
 	}
 	nft_add_elements(b, x);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "sys/nft_internal.h"
 
+#include <arpa/inet.h>
 #include <libnftnl/udata.h>
 #include <linux/if.h>
 #include <stdlib.h>
@@ -146,20 +147,84 @@ void nft_address(struct nft_rule *r, bool source, uint32_t op, const struct pol_
 	nft_cmp(r, op, p->addr.b, size);
 }
 
+void nft_look_up(struct nft_rule *r, const char *set, uint32_t id, enum nft_lookup how)
+{
+	struct nftnl_expr *x = nft_expr_new("lookup");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
+	nftnl_expr_set_str(x, NFTNL_EXPR_LOOKUP_SET, set);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SET_ID, id);
+	if (how == NFT_LOOKUP_NOT_IN)
+		nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV);
+	if (how == NFT_LOOKUP_VERDICT)
+		nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_DREG, NFT_REG_VERDICT);
+	nft_expr(r, x);
+}
+
 void nft_in(
 	struct nft_rule *r, bool invert, uint32_t type, uint32_t len, const void *keys, size_t n)
 {
 	struct nft_set s = {.key_type = type, .key_len = len, .size = (uint32_t)n};
 	uint32_t id = nft_add_set(r->b, &s);
-	struct nftnl_expr *x = nft_expr_new("lookup");
 
 	nft_add_keys(r->b, &s, id, keys, n);
-	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SREG, NFT_REG_1);
-	nftnl_expr_set_str(x, NFTNL_EXPR_LOOKUP_SET, "__set%d");
-	nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_SET_ID, id);
-	if (invert)
-		nftnl_expr_set_u32(x, NFTNL_EXPR_LOOKUP_FLAGS, NFT_LOOKUP_F_INV);
-	nft_expr(r, x);
+	nft_look_up(r, "__set%d", id, invert ? NFT_LOOKUP_NOT_IN : NFT_LOOKUP_IN);
+}
+
+void nft_between(struct nft_rule *r, const void *lo, const void *hi, uint32_t len)
+{
+	nft_cmp(r, NFT_CMP_GTE, lo, len);
+	nft_cmp(r, NFT_CMP_LTE, hi, len);
+}
+
+/* Port ranges as a set: as the intervals of a map (the top of egress_nft.c). */
+static void in_ranges(struct nft_rule *r, const struct flat_ports *p, size_t n)
+{
+	cleanup_free uint16_t *keys = cl_calloc(2 * n + 1, sizeof(*keys));
+	struct nft_set s = {.flags = NFT_SET_INTERVAL, .key_type = NFT_KEY_SERVICE, .key_len = 2};
+	size_t k = 0;
+	uint32_t id;
+
+	/* Ends stand at even places: at 0, unless that is a start, and behind each range. */
+	s.ends = p[0].lo ? 0 : 1;
+	if (p[0].lo)
+		keys[k++] = 0;
+	for (size_t i = 0; i < n; i++) {
+		keys[k++] = htons(p[i].lo);
+		if (p[i].hi < FLAT_MAX_PORT)
+			keys[k++] = htons((uint16_t)(p[i].hi + 1));
+	}
+	s.size = (uint32_t)k;
+	id = nft_add_set(r->b, &s);
+	nft_add_keys(r->b, &s, id, keys, k);
+	nft_look_up(r, "__set%d", id, NFT_LOOKUP_IN);
+}
+
+static bool single_ports(const struct flat_ports *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (p[i].lo != p[i].hi)
+			return false;
+	return true;
+}
+
+void nft_dport(struct nft_rule *r, const struct flat_ports *p, size_t n)
+{
+	uint16_t lo = htons(p[0].lo), hi = htons(p[0].hi);
+	cleanup_free uint16_t *keys = cl_calloc(n, sizeof(*keys));
+
+	nft_payload(r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, NFT_REG_1);
+	if (n == 1 && lo == hi) {
+		nft_cmp(r, NFT_CMP_EQ, &lo, sizeof(lo));
+	} else if (n == 1) {
+		nft_between(r, &lo, &hi, sizeof(lo));
+	} else if (single_ports(p, n)) {
+		for (size_t i = 0; i < n; i++)
+			keys[i] = htons(p[i].lo);
+		nft_in(r, false, NFT_KEY_SERVICE, sizeof(*keys), keys, n);
+	} else {
+		in_ranges(r, p, n);
+	}
 }
 
 void nft_ct_state(struct nft_rule *r, uint32_t bits)

@@ -7,6 +7,7 @@
 #ifndef CL_SYS_NFT_INTERNAL_H
 #define CL_SYS_NFT_INTERNAL_H
 
+#include "policy/egress_maps.h"
 #include "sys/nft.h"
 #include "sys/nl.h"
 
@@ -29,6 +30,7 @@ struct nft_batch {
 	uint32_t seq, sets;
 	struct nft_label *labels; /* what message seq - 1 is about, for errors */
 	size_t labels_cap;
+	struct cl_strv names; /* that labels borrow and nobody else keeps */
 };
 
 void nft_batch_begin(struct nft_batch *b);
@@ -36,6 +38,9 @@ void nft_batch_begin(struct nft_batch *b);
 void nft_batch_table(struct nft_batch *b, uint32_t family, const char *table);
 void nft_batch_release(struct nft_batch *b);
 #define cleanup_batch __attribute__((cleanup(nft_batch_release)))
+
+/* The text as long as the batch lives: names are borrowed for errors. */
+const char *nft_batch_keep(struct nft_batch *b, const char *text);
 
 /* Ends the batch and has the kernel take all of it or nothing. CL_EDENIED, CL_EUNAVAIL, CL_EOS. */
 int nft_batch_send(struct nft_batch *b, struct cl_err *e);
@@ -79,6 +84,9 @@ struct nft_set {
 	uint32_t flags, key_type, key_len;
 	uint32_t size;
 	uint64_t timeout_ms;
+	bool verdicts; /* a map to verdicts */
+	/* NFT_SET_INTERVAL: keys 0, 2, ... (0) or 1, 3, ... (1) are ends of intervals. */
+	unsigned ends;
 };
 /* Adds the set and returns its id in this batch. */
 uint32_t nft_add_set(struct nft_batch *b, const struct nft_set *s);
@@ -111,6 +119,13 @@ void nft_address(struct nft_rule *r, bool source, uint32_t op, const struct pol_
 /* Looks the key in register 1 up in a new anonymous set of n keys. */
 void nft_in(
 	struct nft_rule *r, bool invert, uint32_t type, uint32_t len, const void *keys, size_t n);
+/* Looks the key in register 1 up in a set or map that is there or in this batch. */
+enum nft_lookup { NFT_LOOKUP_IN, NFT_LOOKUP_NOT_IN, NFT_LOOKUP_VERDICT };
+void nft_look_up(struct nft_rule *r, const char *set, uint32_t id, enum nft_lookup how);
+/* Register 1 is between two values, both included. */
+void nft_between(struct nft_rule *r, const void *lo, const void *hi, uint32_t len);
+/* The destination port is in one of n ranges; n > 0. The protocol is compared already. */
+void nft_dport(struct nft_rule *r, const struct flat_ports *p, size_t n);
 void nft_ct_state(struct nft_rule *r, uint32_t bits);
 void nft_counter(struct nft_rule *r);
 /* NF_ACCEPT, NF_DROP, NFT_RETURN, NFT_GOTO (with chain). */
@@ -129,6 +144,17 @@ struct nftnl_expr *nft_expr_new(const char *name);
 int nft_put_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
 	struct cl_err *e);
 int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e);
+
+/*
+ * The parts of a ruleset with maps (egress_maps.h), in the order in which a batch needs
+ * them: chains, maps with their elements, the rules that look up, and those of the chains.
+ */
+void nft_add_allow_chains(struct nft_batch *b, const struct flat *flat);
+void nft_add_maps(struct nft_batch *b, const struct flat *flat, uint32_t id[FLAT_FAMILIES]);
+void nft_map_rules(struct nft_batch *b, const uint32_t id[FLAT_FAMILIES]);
+void nft_allow_rules(struct nft_batch *b, const struct flat *flat);
+/* What stands for all of that where there are no maps. */
+void nft_linear_rules(struct nft_batch *b, const struct flat *flat);
 
 /* The sets, chains and rules of a filter, into a batch whose table is already there. */
 void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,

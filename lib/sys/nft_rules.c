@@ -133,39 +133,6 @@ static void states(struct nft_batch *b, const char *chain)
 	say(&r, NF_DROP, NULL, NULL);
 }
 
-static void match_ports(struct nft_rule *r, const struct eg_rule *rule)
-{
-	cleanup_free uint16_t *ports = NULL;
-
-	if (rule->proto != EG_PROTO_ANY)
-		nft_l4proto(r, rule->proto == EG_PROTO_TCP ? IPPROTO_TCP : IPPROTO_UDP);
-	if (!rule->nports)
-		return;
-	ports = cl_calloc(rule->nports, sizeof(*ports));
-	for (size_t i = 0; i < rule->nports; i++)
-		ports[i] = htons(rule->ports[i]);
-	nft_payload(r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, NFT_REG_1);
-	if (rule->nports == 1)
-		nft_cmp(r, NFT_CMP_EQ, ports, sizeof(*ports));
-	else
-		nft_in(r, false, NFT_KEY_SERVICE, 2, ports, rule->nports);
-}
-
-static void policy_rule(struct nft_batch *b, const struct eg_rule *rule)
-{
-	struct nft_rule r = nft_rule_begin(b, "outbound");
-	bool allow = rule->verdict == EG_ALLOW;
-	char comment[121];
-
-	if (rule->prefix.len)
-		nft_address(&r, false, NFT_CMP_EQ, &rule->prefix);
-	else
-		nft_nfproto(&r, rule->prefix.addr.family);
-	match_ports(&r, rule);
-	eg_comment(rule->reason, comment);
-	say(&r, allow ? NF_ACCEPT : NFT_GOTO, allow ? NULL : "denied", comment);
-}
-
 static void refuse(struct nft_batch *b, const char *chain, bool silent, const char *comment)
 {
 	struct nft_rule r = nft_rule_begin(b, chain);
@@ -240,17 +207,20 @@ static void inbound(struct nft_batch *b, const char *bridge, bool silent)
 	refuse(b, "inbound", silent, EG_SAY_INTO);
 }
 
-static void outbound(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p)
+/* flat NULL: everything leaves. maps NULL: by rules. */
+static void outbound(struct nft_batch *b, const struct nft_filter *f, const struct flat *flat,
+	const uint32_t *maps)
 {
 	struct nft_rule r;
 
 	sources(b, f);
 	states(b, "outbound");
-	for (size_t i = 0; p && i < p->nrules; i++)
-		if (!p->rules[i].local)
-			policy_rule(b, &p->rules[i]);
+	if (maps)
+		nft_map_rules(b, maps);
+	else if (flat)
+		nft_linear_rules(b, flat);
 	r = nft_rule_begin(b, "outbound");
-	if (p)
+	if (flat)
 		say(&r, NFT_GOTO, "denied", EG_SAY_DEFAULT);
 	else
 		say(&r, NF_ACCEPT, NULL, "no filter");
@@ -271,24 +241,40 @@ static void masquerade(struct nft_batch *b, const struct pol_addr *source, const
 	nft_rule_end(&r, NULL);
 }
 
-void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
-	const struct nft_blocked_list *kept)
+static void chains(struct nft_batch *b, const struct nft_filter *f, const struct flat *maps)
 {
-	uint32_t id4 = nft_add_blocked(b, 4, kept), id6 = nft_add_blocked(b, 6, kept);
-	bool silent = p && p->silent;
-
 	filter_chain(b, "forward", NF_INET_FORWARD);
 	filter_chain(b, "input", NF_INET_LOCAL_IN);
 	filter_chain(b, "output", NF_INET_LOCAL_OUT);
 	nft_add_chain(b, "outbound", NULL);
+	if (maps)
+		nft_add_allow_chains(b, maps);
 	nft_add_chain(b, "inbound", NULL);
 	nft_add_chain(b, "denied", NULL);
 	if (f->masquerade)
 		nft_add_chain(b, "postrouting",
 			&(struct nft_hook){
 				.type = "nat", .hook = NF_INET_POST_ROUTING, .priority = 100});
+}
+
+void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
+	const struct nft_blocked_list *kept)
+{
+	uint32_t id4 = nft_add_blocked(b, 4, kept), id6 = nft_add_blocked(b, 6, kept);
+	cleanup_flat struct flat flat = FLAT_INIT;
+	uint32_t map_ids[FLAT_FAMILIES];
+	bool silent = p && p->silent, maps;
+
+	if (p)
+		flat_build(p, true, &flat);
+	maps = p && eg_has_maps(&flat);
+	chains(b, f, maps ? &flat : NULL);
+	if (maps)
+		nft_add_maps(b, &flat, map_ids);
 	hooks(b, f->bridge);
-	outbound(b, f, p);
+	outbound(b, f, p ? &flat : NULL, maps ? map_ids : NULL);
+	if (maps)
+		nft_allow_rules(b, &flat);
 	inbound(b, f->bridge, silent);
 	record(b, 4, true, id4);
 	record(b, 6, true, id6);

@@ -37,17 +37,56 @@ static struct pol_addr address(const char *name)
 	return a;
 }
 
-/* policy=JSON, in the form of eg_auth_read; without it, NULL. */
+static const char *read_whole(const char *path, struct cl_buf *out)
+{
+	FILE *f = fopen(path, "re");
+	size_t n;
+
+	if (!f)
+		exit(66);
+	while ((n = fread(cl_buf_reserve(out, 65536), 1, 65536, f)))
+		out->len += n;
+	(void)fclose(f);
+	cl_buf_addc(out, '\0');
+	return out->p;
+}
+
+/* policy=shapes: what no authorisation compiles to; first denies, then udp and the rest. */
+static const struct eg_policy *shapes(void)
+{
+	static const uint16_t ports[] = {7, 9}, ends[] = {0, 65535};
+	static struct eg_rule rules[] = {
+		{EG_DROP, {{4, {0}}, 0}, EG_PROTO_UDP, ports, 2, "no", false, false, false},
+		{EG_ALLOW, {{4, {0}}, 0}, EG_PROTO_UDP, NULL, 0, "udp", false, false, false},
+		{EG_DROP, {{6, {0x20}}, 4}, EG_PROTO_TCP, ends, 2, "no", false, false, false},
+		{EG_ALLOW, {{6, {0x20}}, 3}, EG_PROTO_ANY, NULL, 0, "all", false, false, false},
+		{EG_ALLOW, {{6, {0x40}}, 3}, EG_PROTO_ANY, ports, 1, "7", false, false, false},
+		{EG_ALLOW, {{6, {0x60}}, 3}, EG_PROTO_TCP, ends, 2, "ends", false, false, false},
+	};
+	static const struct eg_policy p = {.rules = rules, .nrules = CL_ARRAY_LEN(rules)};
+
+	return &p;
+}
+
+/* policy=JSON, in the form of eg_auth_read, or policy=@FILE; without it, NULL. */
 static const struct eg_policy *policy(struct cl_err *e)
 {
 	static struct eg_policy p;
 	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+	static const struct cl_doc_limits limits = {
+		.max_bytes = 32u << 20, .nodes = 2 * EG_MAX_CIDRS_FILE + 65536};
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_buf struct cl_buf file = CL_BUF_INIT;
 	const char *text = arg("policy");
 
 	if (!text)
 		return NULL;
-	if (cl_doc_parse(&d, CL_DOC_JSON, "policy", text, strlen(text), NULL, e) ||
+	if (*text == '@')
+		text = read_whole(text + 1, &file);
+	a.max_cidrs = EG_MAX_CIDRS_FILE;
+	if (!strcmp(text, "shapes"))
+		return shapes();
+	if (cl_doc_parse(&d, CL_DOC_JSON, "policy", text, strlen(text), &limits, e) ||
 		eg_auth_read(&d, d.root, &a, e) || eg_compile(&a, &p, e)) {
 		fprintf(stderr, "%s\n", e->msg);
 		exit(65);

@@ -128,46 +128,131 @@ static size_t count(const char *text, const char *piece)
 
 #define TABLE "cloop_sbx_t"
 
-void test_script__rule_shapes(void)
+static void check_lines(const char *text, const char *const *lines, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		CHECK_HAS(text, lines[i]);
+}
+
+/* Few openings are rules, and say why they are there. */
+void test_script__rules(void)
 {
 	cleanup_free char *s =
-		script("{\"allow_cidrs\":[\"10.8.0.0/16\",\"2a00::/17\"],\"allow_ports\":[80,443],"
-		       "\"resolvers\":[\"[2620:fe::fe]:5353\"],\"deny_cidrs\":[\"0.0.0.0/"
-		       "0\",\"8.8.8.8/32\"],"
-		       "\"allow_public_internet\":true}",
+		script("{\"allow_cidrs\":[\"10.8.0.0/24\",\"10.8.1.0/25\",\"2a00::/17\"],"
+		       "\"allow_ports\":[443,444,22],\"resolvers\":[\"[2620:fe::fe]:5353\"],"
+		       "\"deny_cidrs\":[\"10.8.0.16/28\"]}",
 			&(struct eg_nft){.table = TABLE, .bridge = "br0"});
 	static const char *const lines[] = {
-		"\t\tmeta nfproto ipv4 counter goto denied comment \"operator deny list\"\n",
-		"\t\tip daddr 8.8.8.8/32 counter goto denied comment \"operator deny list\"\n",
+		"\t\tct state invalid counter drop\n"
+		"\t\tip daddr 10.8.0.0/28 tcp dport { 22, 443-444 } counter accept comment "
+		"\"granted "
+		"CIDR (waives private (RFC1918/ULA))\"\n"
+		"\t\tip daddr 10.8.0.32-10.8.1.127 tcp dport { 22, 443-444 } counter accept "
+		"comment "
+		"\"granted CIDR (waives private (RFC1918/ULA))\"\n",
+		"\t\tip6 daddr 2620:fe::fe/128 tcp dport 5353 counter accept comment \"DNS "
+		"resolver "
+		"(truncated answers retry over TCP)\"\n"
 		"\t\tip6 daddr 2620:fe::fe/128 udp dport 5353 counter accept comment \"DNS "
-		"resolver\"\n",
-		"\t\tip daddr 10.8.0.0/16 tcp dport { 80, 443 } counter accept comment \"granted "
-		"CIDR "
-		"(waives private (RFC1918/ULA))\"\n",
-		"\t\tip6 daddr 2a00::/17 tcp dport { 80, 443 } counter accept comment \"granted "
+		"resolver\"\n"
+		"\t\tip6 daddr 2a00::/17 tcp dport { 22, 443-444 } counter accept comment "
+		"\"granted "
 		"CIDR\"\n",
-		"\t\tmeta nfproto ipv6 tcp dport { 80, 443 } counter accept comment \"public "
-		"Internet\"\n\t\tcounter goto denied comment \"default deny\"\n\t}\n",
+	};
+	static const char last[] = "\t\tcounter goto denied comment \"default deny\"\n\t}\n";
+
+	CHECK_HAS(s, lines[0]);
+	/* In the order of the addresses: 2620 before 2a00. */
+	CHECK_HAS(s, lines[1]);
+	CHECK_HAS(s, last);
+	CHECK_INT(count(s, "vmap"), 0);
+	CHECK_INT(count(s, "chain allow"), 0);
+	CHECK_INT(count(s, "add table inet " TABLE "\ndelete table inet " TABLE "\n"), 1);
+}
+
+/* Many are maps. What is denied is in neither, and needs no rule. */
+void test_script__maps(void)
+{
+	cleanup_free char *s = script("{\"allow_public_internet\":true,\"allow_ports\":[443],"
+				      "\"resolvers\":[\"9.9.9.9:53\"],"
+				      "\"deny_cidrs\":[\"8.8.8.8/32\",\"224.0.0.0/3\"]}",
+		&(struct eg_nft){.table = TABLE, .bridge = "br0"});
+	static const char *const lines[] = {
+		"\tmap allowed4 {\n\t\ttype ipv4_addr : verdict\n\t\tflags interval\n\t\telements "
+		"= "
+		"{\n\t\t\t0.0.0.1-8.8.8.7 : goto allow1,\n\t\t\t8.8.8.9-9.9.9.8 : goto allow1,\n"
+		"\t\t\t9.9.9.9 : goto allow2,\n\t\t\t9.9.9.10-9.255.255.255 : goto allow1,\n",
+		"\t\t\t192.169.0.0-223.255.255.255 : goto allow1\n\t\t}\n\t}\n",
+		"\tmap allowed6 {\n\t\ttype ipv6_addr : verdict\n",
+		"\t\tip daddr vmap @allowed4\n\t\tip6 daddr vmap @allowed6\n"
+		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
+		"\n\tchain allow1 {\n\t\ttcp dport 443 counter accept\n\t\tcounter goto denied "
+		"comment \"default deny\"\n"
+		"\t}\n\n\tchain allow2 {\n\t\ttcp dport { 53, 443 } counter accept\n"
+		"\t\tudp dport 53 counter accept\n\t\tcounter goto denied comment \"default "
+		"deny\"\n\t}\n",
 	};
 
-	for (size_t i = 0; i < CL_ARRAY_LEN(lines); i++)
-		CHECK_HAS(s, lines[i]);
-	CHECK_INT(count(s, "loopback\""), 2);      /* the blocked ones only */
-	CHECK_INT(count(s, "daddr 0.0.0.0/0"), 0); /* nft refuses to load it */
-	CHECK_INT(count(s, "daddr ::/0"), 0);
-	CHECK_INT(count(s, "add table inet " TABLE "\ndelete table inet " TABLE "\n"), 1);
+	check_lines(s, lines, CL_ARRAY_LEN(lines));
+	CHECK_INT(count(s, "ffff:0.0.0.0"), 0);
 }
 
 void test_script__every_port_is_tcp(void)
 {
 	cleanup_free char *s = script("{\"allow_public_internet\":true,\"all_ports\":true}",
 		&(struct eg_nft){.table = TABLE});
+	static const char *const lines[] = {
+		"# WARNING: every public address is reachable on any port; only the\n",
+		"type filter hook output priority 0; policy drop;",
+		"\t\t\t127.0.0.0-127.255.255.255 : accept,\n",
+		"\t\t\t::1 : accept,\n",
+		"\tchain allow1 {\n\t\tmeta l4proto tcp counter accept\n\t\tcounter goto denied "
+		"comment ",
+	};
 
-	CHECK_HAS(s, "\t\tmeta nfproto ipv4 meta l4proto tcp counter accept comment");
-	CHECK_HAS(s, "# WARNING: every public address is reachable on any port; only the\n");
-	CHECK_HAS(s, "sandbox-local loopback");
-	CHECK_HAS(s, "type filter hook output priority 0; policy drop;");
+	check_lines(s, lines, CL_ARRAY_LEN(lines));
 	CHECK_INT(count(s, "br0"), 0);
+}
+
+/* Rules that no authorisation compiles to, and every shape of a match. */
+void test_script__shapes(void)
+{
+	static const uint16_t ports[] = {7, 9};
+	struct eg_rule rules[] = {
+		{.verdict = EG_DROP,
+			.prefix = {{4, {0}}, 0},
+			.proto = EG_PROTO_UDP,
+			.ports = ports,
+			.nports = 2,
+			.reason = "no"},
+		{.verdict = EG_ALLOW,
+			.prefix = {{4, {0}}, 0},
+			.proto = EG_PROTO_UDP,
+			.reason = "udp"},
+		{.verdict = EG_ALLOW,
+			.prefix = {{6, {0x20}}, 3},
+			.proto = EG_PROTO_ANY,
+			.reason = "all"},
+		{.verdict = EG_ALLOW,
+			.prefix = {{6, {0x40}}, 3},
+			.proto = EG_PROTO_ANY,
+			.ports = ports,
+			.nports = 1,
+			.reason = "seven"},
+	};
+	const struct eg_policy p = {.rules = rules, .nrules = CL_ARRAY_LEN(rules)};
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+	struct cl_err e;
+
+	CHECK_INT(eg_render_nft(&p, TABLE, "br0", &b, &e), 0);
+	CHECK_HAS(b.p,
+		"\t\tmeta nfproto ipv4 udp dport { 0-6, 8, 10-65535 } counter accept comment "
+		"\"udp\"\n"
+		"\t\tip6 daddr 2000::/3 counter accept comment \"all\"\n"
+		"\t\tip6 daddr 4000::/3 tcp dport 7 counter accept comment \"seven\"\n"
+		"\t\tip6 daddr 4000::/3 udp dport 7 counter accept comment \"seven\"\n"
+		"\t\tip6 daddr 4000::/3 meta l4proto != { tcp, udp } th dport 7 counter accept "
+		"comment \"seven\"\n");
 }
 
 void test_script__silence(void)
@@ -213,8 +298,8 @@ void test_script__text_stays_text(void)
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 	struct cl_err e;
 
-	compile("{}", &p);
-	p.rules[3].reason = "x\" accept; } # \n flush ruleset \\";
+	compile("{\"brokers\":[\"10.0.0.1:3128\"]}", &p);
+	p.rules[2].reason = "x\" accept; } # \n flush ruleset \\";
 	cl_strv_add(&p.warnings, "a\nflush ruleset\r\n} \\");
 	CHECK_INT(eg_render_nft(&p, TABLE, "br0", &b, &e), 0);
 	CHECK_HAS(b.p, "comment \"x accept flush ruleset\"\n");

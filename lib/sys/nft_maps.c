@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Verdict maps with intervals, and the chains of port classes that they go to. Elements are
+ * written as they are sent: there are hundreds of thousands of them.
+ */
+#include "base/mem.h"
+#include "sys/nft_internal.h"
+
+#include <arpa/inet.h>
+#include <libmnl/libmnl.h>
+#include <libnftnl/set.h>
+#include <string.h>
+
+/* A nested attribute holds 64 KiB; an element with the longest chain name is below 100. */
+#define FULL 60000
+
+/* nft(8) marks an interval that goes on to the last address; it lists it by this. */
+#define UDATA_SET_ELEM_FLAGS 1
+#define INTERVAL_OPEN        1
+
+struct filling {
+	struct nft_batch *b;
+	const char *map;
+	uint32_t id;
+	uint8_t family;
+	struct nlmsghdr *h; /* a message being filled, NULL: none */
+	struct nlattr *list;
+};
+
+static void flush(struct filling *x)
+{
+	if (!x->h)
+		return;
+	mnl_attr_nest_end(x->h, x->list);
+	nft_batch_close(x->b, x->h);
+	x->h = NULL;
+}
+
+static void room(struct filling *x)
+{
+	if (x->h && (const char *)mnl_nlmsg_get_payload_tail(x->h) - (const char *)x->list > FULL)
+		flush(x);
+	if (x->h)
+		return;
+	x->h = nft_batch_open(
+		x->b, NFT_MSG_NEWSETELEM, NLM_F_CREATE, "elements of the map", x->map);
+	mnl_attr_put_strz(x->h, NFTA_SET_ELEM_LIST_TABLE, x->b->table);
+	mnl_attr_put_strz(x->h, NFTA_SET_ELEM_LIST_SET, x->map);
+	mnl_attr_put_u32(x->h, NFTA_SET_ELEM_LIST_SET_ID, htonl(x->id));
+	x->list = mnl_attr_nest_start(x->h, NFTA_SET_ELEM_LIST_ELEMENTS);
+}
+
+static void put_key(struct filling *x, flat_u128 at)
+{
+	struct pol_addr a = flat_addr(x->family, at);
+	struct nlattr *key = mnl_attr_nest_start(x->h, NFTA_SET_ELEM_KEY);
+
+	mnl_attr_put(x->h, NFTA_DATA_VALUE, pol_bits(x->family) / 8u, a.b);
+	mnl_attr_nest_end(x->h, key);
+}
+
+/* Behind the last address of an interval. */
+static void put_end(struct filling *x, flat_u128 at)
+{
+	struct nlattr *el;
+
+	room(x);
+	el = mnl_attr_nest_start(x->h, NFTA_LIST_ELEM);
+	mnl_attr_put_u32(x->h, NFTA_SET_ELEM_FLAGS, htonl(NFT_SET_ELEM_INTERVAL_END));
+	put_key(x, at);
+	mnl_attr_nest_end(x->h, el);
+}
+
+/* The first address of one, with its verdict; chain NULL: accept. */
+static void put_start(struct filling *x, flat_u128 at, const char *chain, bool open)
+{
+	static const uint8_t mark[] = {UDATA_SET_ELEM_FLAGS, 4, INTERVAL_OPEN, 0, 0, 0};
+	struct nlattr *el, *data, *verdict;
+
+	room(x);
+	el = mnl_attr_nest_start(x->h, NFTA_LIST_ELEM);
+	put_key(x, at);
+	data = mnl_attr_nest_start(x->h, NFTA_SET_ELEM_DATA);
+	verdict = mnl_attr_nest_start(x->h, NFTA_DATA_VERDICT);
+	mnl_attr_put_u32(x->h, NFTA_VERDICT_CODE, htonl((uint32_t)(chain ? NFT_GOTO : NF_ACCEPT)));
+	if (chain)
+		mnl_attr_put_strz(x->h, NFTA_VERDICT_CHAIN, chain);
+	mnl_attr_nest_end(x->h, verdict);
+	mnl_attr_nest_end(x->h, data);
+	if (open)
+		mnl_attr_put(x->h, NFTA_SET_ELEM_USERDATA, sizeof(mark), mark);
+	mnl_attr_nest_end(x->h, el);
+}
+
+static void fill(struct filling *x, const struct flat *flat)
+{
+	flat_u128 lo, hi, last = flat_last(x->family);
+	uint32_t class;
+	bool first = true;
+
+	for (size_t i = 0; eg_map_next(flat, x->family, &i, &lo, &hi, &class); first = false) {
+		char name[EG_CHAIN_NAME];
+
+		eg_chain_name(class, name);
+		if (first && lo)
+			put_end(x, 0);
+		put_start(x, lo, class == FLAT_ALLOW_ALL ? NULL : name, hi == last);
+		if (hi != last)
+			put_end(x, hi + 1);
+	}
+	flush(x);
+}
+
+static uint32_t add_map(struct nft_batch *b, uint8_t family, const struct flat *flat)
+{
+	const struct nft_set s = {
+		.name = family == 4 ? "allowed4" : "allowed6",
+		.flags = NFT_SET_MAP | NFT_SET_INTERVAL,
+		.key_type = family == 4 ? NFT_KEY_IPV4 : NFT_KEY_IPV6,
+		.key_len = pol_bits(family) / 8u,
+		.verdicts = true,
+	};
+	struct filling x = {.b = b, .map = s.name, .id = nft_add_set(b, &s), .family = family};
+
+	fill(&x, flat);
+	return x.id;
+}
+
+void nft_add_maps(struct nft_batch *b, const struct flat *flat, uint32_t id[FLAT_FAMILIES])
+{
+	id[FLAT_V4] = add_map(b, 4, flat);
+	id[FLAT_V6] = add_map(b, 6, flat);
+}
+
+void nft_add_allow_chains(struct nft_batch *b, const struct flat *flat)
+{
+	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
+		char name[EG_CHAIN_NAME];
+
+		eg_chain_name(i, name);
+		nft_add_chain(b, nft_batch_keep(b, name), NULL);
+	}
+}
+
+static void map_rule(struct nft_batch *b, uint8_t family, uint32_t id)
+{
+	struct nft_rule r = nft_rule_begin(b, "outbound");
+
+	nft_nfproto(&r, family);
+	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, pol_bits(family) / 8u,
+		NFT_REG_1);
+	nft_look_up(&r, family == 4 ? "allowed4" : "allowed6", id, NFT_LOOKUP_VERDICT);
+	nft_rule_end(&r, NULL);
+}
+
+void nft_map_rules(struct nft_batch *b, const uint32_t id[FLAT_FAMILIES])
+{
+	map_rule(b, 4, id[FLAT_V4]);
+	map_rule(b, 6, id[FLAT_V6]);
+}
+
+static void opening(struct nft_rule *r, const struct eg_opening *o)
+{
+	static const uint8_t others[] = {IPPROTO_TCP, IPPROTO_UDP};
+
+	if (o->proto == EG_PROTO_ANY) {
+		nft_meta(r, NFT_META_L4PROTO, NFT_REG_1);
+		nft_in(r, true, NFT_KEY_PROTO, 1, others, sizeof(others));
+	} else {
+		nft_l4proto(r, o->proto == EG_PROTO_TCP ? IPPROTO_TCP : IPPROTO_UDP);
+	}
+	if (o->n)
+		nft_dport(r, o->ports, o->n);
+}
+
+static void accepted(struct nft_rule *r, const char *comment)
+{
+	nft_counter(r);
+	nft_verdict(r, NF_ACCEPT, NULL);
+	nft_rule_end(r, comment);
+}
+
+void nft_allow_rules(struct nft_batch *b, const struct flat *flat)
+{
+	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
+		struct eg_opening o[FLAT_PROTOS];
+		size_t n = eg_openings(flat, i, o);
+		char name[EG_CHAIN_NAME];
+		const char *chain;
+		struct nft_rule r;
+
+		eg_chain_name(i, name);
+		chain = nft_batch_keep(b, name);
+		for (size_t k = 0; k < n; k++) {
+			r = nft_rule_begin(b, chain);
+			opening(&r, &o[k]);
+			accepted(&r, NULL);
+		}
+		r = nft_rule_begin(b, chain);
+		nft_counter(&r);
+		nft_verdict(&r, NFT_GOTO, "denied");
+		nft_rule_end(&r, EG_SAY_DEFAULT);
+	}
+}
+
+static void daddr(struct nft_rule *r, uint8_t family, flat_u128 lo, flat_u128 hi)
+{
+	struct pol_prefix p[FLAT_MAX_PREFIXES];
+	struct pol_addr first = flat_addr(family, lo), last = flat_addr(family, hi);
+	uint32_t len = pol_bits(family) / 8u;
+
+	if (!lo && hi == flat_last(family)) {
+		nft_nfproto(r, family);
+	} else if (flat_prefixes(family, lo, hi, p) == 1) {
+		nft_address(r, false, NFT_CMP_EQ, &p[0]);
+	} else {
+		nft_nfproto(r, family);
+		nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len, NFT_REG_1);
+		nft_between(r, first.b, last.b, len);
+	}
+}
+
+static void linear(struct nft_batch *b, const struct flat *flat, uint8_t family)
+{
+	flat_u128 lo, hi;
+	uint32_t class;
+
+	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
+		struct eg_opening o[FLAT_PROTOS];
+		size_t n = eg_openings(flat, class, o);
+
+		for (size_t k = 0; k < (class == FLAT_ALLOW_ALL ? 1 : n); k++) {
+			struct nft_rule r = nft_rule_begin(b, "outbound");
+			char comment[121];
+
+			eg_comment(eg_opening_reason(flat, family, lo, &o[k]), comment);
+			daddr(&r, family, lo, hi);
+			if (class != FLAT_ALLOW_ALL)
+				opening(&r, &o[k]);
+			accepted(&r, comment);
+		}
+	}
+}
+
+void nft_linear_rules(struct nft_batch *b, const struct flat *flat)
+{
+	linear(b, flat, 4);
+	linear(b, flat, 6);
+}
