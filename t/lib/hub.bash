@@ -94,7 +94,7 @@ run_in() { host cloop run -p "$P" "$@" </dev/null; }
 ours() {
 	local p
 	for p in $(pgrep "$@" || true); do
-		tr '\0' '\n' < "/proc/$p/environ" 2>/dev/null |
+		{ tr '\0' '\n' < "/proc/$p/environ"; } 2>/dev/null |
 			grep -qxE "(CLOOP_RUN_DIR=$T/run|CONTAINERS_CONF=$CONTAINERS_CONF)" && echo "$p"
 	done
 	return 0
