@@ -202,7 +202,8 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 
 @test "stop reaches a run that is still starting" {
 	host cloop run --detach -p "$P" -- sleep 60 > "$T/o" 2>&1 < /dev/null & job=$!
-	until_ok some ours -f 'podman.*--cgroup-parent=/cloop/c-'
+	# The client lives for a tenth of a second: looked for without a pause.
+	for ((i = 0; i < 2000; i++)); do some ours -f 'podman.*--cgroup-parent=/cloop/c-' && break; done
 	for p in $(ours -f 'podman.*--cgroup-parent=/cloop/c-'); do kill -STOP "$p"; done
 	id=$(newest)
 	timeout 60 cloop runs stop --grace 0s "$id" > "$T/stop" 2>&1 & stop=$!
@@ -229,13 +230,13 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 
 @test "nothing of the caller's stays in shim, monitor or guardian" {
 	exec 7< "$HUB/.cloop/config.yaml" 8<> "$T/marker"
-	id=$(SECRET_X=leak LD_DEBUG_OUTPUT=/x INVOCATION_ID=abc run_in --detach -- sleep 60)
+	id=$(SECRET_X=planted-value LD_DEBUG_OUTPUT=/x INVOCATION_ID=abc run_in --detach -- sleep 60)
 	exec 7<&- 8<&-
 	h=$(handle_of "$id")
 	for p in $(shim_of "$h") $(cat "$T/run/w/$h/conmon") $(ours -f "cloop-sweep -C $HUB"); do
 		lacks "$(ls -l "/proc/$p/fd")" marker
 		lacks "$(ls -l "/proc/$p/fd")" config.yaml
-		lacks "$(tr '\0' '\n' < "/proc/$p/environ")" leak
+		lacks "$(tr '\0' '\n' < "/proc/$p/environ")" planted-value
 		lacks "$(tr '\0' '\n' < "/proc/$p/environ")" INVOCATION_ID=abc
 		[ "$(readlink "/proc/$p/cwd")" != "$PWD" ]
 	done

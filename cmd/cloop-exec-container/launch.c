@@ -332,7 +332,7 @@ static bool populated(const struct job *j)
 /*
  * The order matters: killing the monitor together with the workload leaves the engine's
  * records in a state that its first removal refuses. So the monitor gets a moment to
- * clean up by itself, which is all there is to do when the end was an orderly one.
+ * clean up by itself first.
  */
 static void collect(void *arg, struct shim *s)
 {
@@ -347,9 +347,10 @@ static void collect(void *arg, struct shim *s)
 	}
 	if (j->has_cg && populated(j) && cg_kill(&j->cg, j->handle, 5000, &e))
 		shim_note(s, "collect", "%s", e.msg);
-	if (!orderly || !shim_monitor_known(s))
-		if (engine_remove(&j->engine, j->name, &e))
-			shim_note(s, "collect", "container %s: %s", j->name, e.msg);
+	/* Also after an orderly end: the engine's cleaning up can fail without a word (its status
+	 * is the workload's), and by now nobody waits for us. */
+	if (engine_remove(&j->engine, j->name, &e))
+		shim_note(s, "collect", "container %s: %s", j->name, e.msg);
 	if (job_drop_network(j, &e))
 		shim_note(s, "collect", "network: %s", e.msg);
 	cg_oom_release(&j->oom);

@@ -166,7 +166,7 @@ void test_argv__docker_has_its_own_words(void)
 		"docker --log-level=error run --interactive --rm --pull=never "
 		"--name=cloop-api-0123456789ab --log-driver=none --cap-drop=ALL "
 		"--security-opt=no-new-privileges --read-only --ipc=private --cgroupns=private "
-		"--no-healthcheck --user=1000:1001 --network=cloop-sbx-a "
+		"--no-healthcheck --user=1000:1001 --network=cloop-sbx-a --dns=0.0.0.0 "
 		"--pids-limit=1024 --ulimit=nofile=1024:524288 --ulimit=core=0:0 "
 		"--workdir=/workspace "
 		"--volume=/srv/api:/workspace --volume=/run/cloop/stage:/.cloop:ro "
