@@ -206,8 +206,8 @@ void test_script__every_port_is_tcp(void)
 		"type filter hook output priority 0; policy drop;",
 		"\t\t\t127.0.0.0-127.255.255.255 : accept,\n",
 		"\t\t\t::1 : accept,\n",
-		"\tchain allow1 {\n\t\tmeta l4proto tcp counter accept\n\t\tcounter goto denied "
-		"comment ",
+		("\tchain allow1 {\n\t\tmeta l4proto tcp counter accept\n\t\tcounter goto denied "
+		 "comment "),
 	};
 
 	check_lines(s, lines, CL_ARRAY_LEN(lines));
