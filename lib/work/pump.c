@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/pump.h"
 #include "base/mem.h"
+#include "sys/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +12,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PUMP_CHUNK SPOOL_MAX_RECORD
@@ -46,14 +46,6 @@ struct pump {
 	atomic_int error; /* errno of the write that failed */
 	char *chunk;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-
-	(void)clock_gettime(CLOCK_REALTIME, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 static void tell(struct pump *p, unsigned event)
 {
@@ -226,7 +218,7 @@ static void deliver(struct pump *p, const char *data, size_t len)
 {
 	if (p->log && p->log->spool) {
 		(void)pthread_mutex_lock(&p->log->lock);
-		(void)spool_append(p->log->spool, p->stream, data, len, now_ms());
+		(void)spool_append(p->log->spool, p->stream, data, len, sys_now_ms());
 		(void)pthread_mutex_unlock(&p->log->lock);
 	}
 	/* A new client arriving mid-chunk gets the chunk by its replay of the log. */

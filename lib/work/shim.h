@@ -83,8 +83,6 @@ const struct rundir *shim_rundir(const struct shim *s);
 struct store *shim_store(const struct shim *s);
 /* Signals the workload's first process by its pidfd; one that has ended is success. */
 int shim_signal_init(struct shim *s, int sig, struct cl_err *e);
-/* True when the monitor's own status was seen: the engine has cleaned up behind itself. */
-bool shim_monitor_known(const struct shim *s);
 /* A line into the workload's log, as stream "note", and into the project's journal. */
 void shim_note(struct shim *s, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -17,11 +17,6 @@
 
 #define MONITOR_MS 20000 /* how long an engine may take to clean up behind a workload */
 
-bool shim_monitor_known(const struct shim *s)
-{
-	return s->monitor_known;
-}
-
 int shim_signal_init(struct shim *s, int sig, struct cl_err *e)
 {
 	return s->init_fd < 0 ? 0 : sys_pidfd_kill(s->init_fd, sig, e);
