@@ -9,18 +9,46 @@
 
 char cl_buf_empty[1];
 
+static void wipe(const struct cl_buf *b)
+{
+	if (b->secret && b->cap)
+		explicit_bzero(b->p, b->cap);
+}
+
+static void as_new(struct cl_buf *b)
+{
+	b->p = cl_buf_empty;
+	b->len = b->cap = 0;
+}
+
 void cl_buf_release(struct cl_buf *b)
 {
+	wipe(b);
 	if (b->cap)
 		free(b->p);
-	*b = CL_BUF_INIT;
+	as_new(b);
 }
 
 void cl_buf_reset(struct cl_buf *b)
 {
+	wipe(b);
 	b->len = 0;
 	if (b->cap)
 		b->p[0] = '\0';
+}
+
+/* realloc would leave the old bytes where they were. */
+static void grow_secret(struct cl_buf *b, size_t need)
+{
+	size_t cap = 0;
+	char *p = cl_grow(NULL, &cap, need, 1);
+
+	memcpy(p, b->p, b->len);
+	wipe(b);
+	if (b->cap)
+		free(b->p);
+	b->p = p;
+	b->cap = cap;
 }
 
 char *cl_buf_reserve(struct cl_buf *b, size_t extra)
@@ -29,10 +57,13 @@ char *cl_buf_reserve(struct cl_buf *b, size_t extra)
 
 	if (__builtin_add_overflow(b->len, extra, &need) || __builtin_add_overflow(need, 1, &need))
 		abort();
-	if (need > b->cap) {
+	if (need <= b->cap)
+		return b->p + b->len;
+	if (b->secret)
+		grow_secret(b, need);
+	else
 		b->p = cl_grow(b->cap ? b->p : NULL, &b->cap, need, 1);
-		b->p[b->len] = '\0';
-	}
+	b->p[b->len] = '\0';
 	return b->p + b->len;
 }
 
@@ -75,7 +106,7 @@ char *cl_buf_detach(struct cl_buf *b)
 {
 	char *p = b->cap ? b->p : cl_strdup("");
 
-	*b = CL_BUF_INIT;
+	as_new(b);
 	return p;
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* A growing byte buffer, always NUL-terminated (p is never NULL), and a list of strings. */
+/*
+ * A growing byte buffer, always NUL-terminated (p is never NULL), and a list of strings.
+ * A secret buffer wipes every byte that it gives back: when it grows, is reset or released.
+ */
 #ifndef CL_BASE_BUF_H
 #define CL_BASE_BUF_H
 
@@ -10,12 +13,14 @@ struct cl_buf {
 	char *p;
 	size_t len; /* without the terminating NUL */
 	size_t cap; /* 0: p is not ours */
+	bool secret;
 };
 
 extern char cl_buf_empty[1];
-#define CL_BUF_INIT ((struct cl_buf){cl_buf_empty, 0, 0})
+#define CL_BUF_INIT   ((struct cl_buf){cl_buf_empty, 0, 0, false})
+#define CL_BUF_SECRET ((struct cl_buf){cl_buf_empty, 0, 0, true})
 
-void cl_buf_release(struct cl_buf *b); /* frees; the buffer is as new and can be used again */
+void cl_buf_release(struct cl_buf *b); /* frees; as new, secret as before, to be used again */
 void cl_buf_reset(struct cl_buf *b);   /* length 0, memory kept */
 /* Makes room for `extra` more bytes and returns where they start; then add to len. */
 char *cl_buf_reserve(struct cl_buf *b, size_t extra);
@@ -23,7 +28,7 @@ void cl_buf_add(struct cl_buf *b, const void *p, size_t len);
 void cl_buf_adds(struct cl_buf *b, const char *s);
 void cl_buf_addc(struct cl_buf *b, char c);
 void cl_buf_addf(struct cl_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Gives the memory away (to be freed); the buffer is as new. */
+/* Gives the memory away (to be freed, and wiped if it was secret); the buffer is as new. */
 char *cl_buf_detach(struct cl_buf *b);
 #define cleanup_buf __attribute__((cleanup(cl_buf_release)))
 

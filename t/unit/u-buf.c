@@ -159,3 +159,26 @@ void test_sha256__known_answers(void)
 	cl_sha256_hex("", 0, hex);
 	CHECK_STR(hex, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
+
+/* The bytes of a secret buffer are gone from where they were, whatever moves it. */
+void test_buf__secret_wipes(void)
+{
+	cleanup_buf struct cl_buf b = CL_BUF_SECRET;
+	size_t cap;
+	char *p;
+
+	cl_buf_adds(&b, "hunter22");
+	p = b.p;
+	cap = b.cap;
+	cl_buf_reset(&b);
+	CHECK(b.p == p && b.cap == cap && b.secret);
+	for (size_t i = 0; i < cap; i++)
+		CHECK_INT(p[i], 0);
+	for (int i = 0; i < 1000; i++)
+		cl_buf_addf(&b, "%d,", i);
+	CHECK(!strncmp(b.p, "0,1,2,", 6) && b.len > 3000);
+	cl_buf_release(&b);
+	CHECK(b.secret);
+	cl_buf_adds(&b, "again");
+	CHECK_STR(b.p, "again");
+}
