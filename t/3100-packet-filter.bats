@@ -57,6 +57,9 @@ print(json.dumps({"allow_cidrs": r, "allow_ports": [443, 80], "deny_cidrs": ["20
 	both_ways policy="$WEB" source4=10.211.0.5 source6=fd00::5 masquerade=1
 	both_ways policy="$WEB" source4=10.211.0.5
 	both_ways policy="$WEB" source6=fd00::5 masquerade=1
+	both_ways policy="{\"allow_public_internet\":true,\"allow_ports\":[443,8443],\"resolvers\":[\"9.9.9.9:53\"],
+		\"allow_cidrs\":[$(seq -f '"10.7.0.%.0f/32"' -s, 1 2 99)]}" source4=10.211.0.5 masquerade=1
+	has "$(cat "$BATS_TEST_TMPDIR/batch")" '"@named4"'
 }
 
 @test "applying replaces what is there, and removing is idempotent" {

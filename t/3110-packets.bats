@@ -114,6 +114,36 @@ gets() {
 	same "$(host ip -6 -o addr show dev "$bridge" scope link)" ""
 }
 
+# on_host_443 HANDLE ADDR... : what TCP port 443 of each answers to the sandbox
+on_host_443() {
+	local a
+	for a in "${@:2}"; do to "$1" tcp $a 443; done | tr '\n' ' '
+}
+
+@test "a public address of the host's is no public Internet, and what is named is reached" {
+	local d=c-00000000000d many
+	host ip addr add 203.0.113.7/32 dev lo
+	spawn "/run/netns/$HOST" socat "TCP6-LISTEN:443,ipv6only=0,fork,reuseaddr" PIPE
+	until host ss -Hltn | grep -q :443; do sleep 0.05; done
+	same "$(host "$NETPKT" tcp 198.51.100.2 443)" open
+	same "$(on_host_443 $A 198.51.100.2 203.0.113.7 2001:db8:1::2 "$gw4" 93.184.216.34)" "reset reset reset reset open "
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$a4")" "$a4 203.0.113.7 6 443 1"
+	[ "$(hits inet $TABLE "no address of the host that is named")" -ge 4 ]
+
+	prepare $d cloop-sbx-named ipv6=1 policy="${WEB/\{/\{\"allow_cidrs\":[\"198.51.100.2/32\",\"2001:db8:1::/64\"],}" > /dev/null
+	same "$(on_host_443 $d 198.51.100.2 203.0.113.7 2001:db8:1::2 93.184.216.34)" "open reset open open "
+	same "$(to $d tcp 198.51.100.2 22)" reset
+	unprepare $d
+
+	# By maps, and as a broker.
+	many=$(seq -f '"10.7.0.%.0f/32"' -s, 1 2 99)
+	prepare $d cloop-sbx-named ipv6=1 policy="${WEB/\{/\{\"brokers\":[\"203.0.113.7:443\"],\"allow_cidrs\":[$many],}" > /dev/null
+	has "$(host nft list table inet cloop_sbx_named)" "ip daddr vmap @named4"
+	same "$(on_host_443 $d 198.51.100.2 203.0.113.7 2001:db8:1::2 93.184.216.34)" "reset open reset open "
+	unprepare $d
+	host ip addr del 203.0.113.7/32 dev lo
+}
+
 @test "nobody connects into the sandbox: host, world, peer, another bridge" {
 	spawn_inside $A socat "TCP6-LISTEN:8080,ipv6only=0,fork,reuseaddr" PIPE
 	until inside $A ss -Hltn | grep -q :8080; do sleep 0.05; done

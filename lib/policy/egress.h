@@ -67,6 +67,7 @@ struct eg_rule {
 	bool local;         /* the sandbox's own loopback: not on the wire */
 	bool denied;        /* operator deny list */
 	bool carve;         /* never waived: translation prefixes and unnamed metadata services */
+	bool internet;      /* the public Internet: no address of the host's (flat_build_named) */
 };
 
 struct eg_policy {
@@ -141,6 +142,7 @@ int eg_render_nft_form(
 #define EG_SAY_PEER      "another sandbox on this bridge"
 #define EG_SAY_INTO      "nobody connects into the sandbox"
 #define EG_SAY_MAPPED    "IPv4-mapped address"
+#define EG_SAY_HOST      "no address of the host that is named"
 /* {mode, rules:[{verdict, prefix, proto, ports, reason, ...}], warnings, silent}; owned. */
 json_t *eg_policy_json(const struct eg_policy *p);
 

@@ -247,6 +247,7 @@ static void add_internet(struct eg_policy *p, const struct eg_plan *plan)
 		r->proto = EG_PROTO_TCP;
 		r->ports = p->ports;
 		r->nports = plan->nports;
+		r->internet = true;
 	}
 }
 

@@ -3,6 +3,21 @@
 
 #include <stdio.h>
 
+const struct eg_part eg_leaving = {.chain = "outbound",
+	.map = {"allowed4", "allowed6"},
+	.class = "allow",
+	.comment = EG_SAY_DEFAULT};
+const struct eg_part eg_to_host = {
+	.chain = "tohost", .map = {"named4", "named6"}, .class = "named", .comment = EG_SAY_HOST};
+
+bool eg_has_internet(const struct eg_policy *p)
+{
+	for (size_t i = 0; i < p->nrules; i++)
+		if (p->rules[i].internet)
+			return true;
+	return false;
+}
+
 size_t eg_openings(const struct flat *f, uint32_t class, struct eg_opening out[FLAT_PROTOS])
 {
 	static const enum eg_proto order[FLAT_PROTOS] = {EG_PROTO_TCP, EG_PROTO_UDP, EG_PROTO_ANY};
@@ -46,9 +61,9 @@ bool eg_has_maps(const struct flat *f)
 	return rules > EG_LINEAR_RULES;
 }
 
-void eg_chain_name(uint32_t class, char out[EG_CHAIN_NAME])
+void eg_chain_name(const struct eg_part *part, uint32_t class, char out[EG_CHAIN_NAME])
 {
-	(void)snprintf(out, EG_CHAIN_NAME, "allow%u", class - FLAT_ALLOW_ALL);
+	(void)snprintf(out, EG_CHAIN_NAME, "%s%u", part->class, class - FLAT_ALLOW_ALL);
 }
 
 const char *eg_opening_reason(

@@ -19,6 +19,20 @@
 /* The ruleset has maps. */
 bool eg_has_maps(const struct flat *f);
 
+/* A chain of the ruleset that judges destinations, and what it refers to. */
+struct eg_part {
+	const char *chain;
+	const char *map[FLAT_FAMILIES];
+	const char *class;   /* its chains of port classes have this name and a number */
+	const char *comment; /* of what it denies */
+};
+/*
+ * What leaves the host, by the whole policy; and what is for the host itself, by what
+ * is named (flat_build_named). A policy without the public Internet has the first alone.
+ */
+extern const struct eg_part eg_leaving, eg_to_host;
+bool eg_has_internet(const struct eg_policy *p);
+
 /* One protocol of what a class allows. */
 struct eg_opening {
 	enum eg_proto proto; /* EG_PROTO_ANY: neither TCP nor UDP */
@@ -36,11 +50,11 @@ bool eg_map_next(const struct flat *f, uint8_t family, size_t *i, flat_u128 *lo,
 	uint32_t *class);
 
 /*
- * The chain of a class that is neither FLAT_DROP_ALL nor FLAT_ALLOW_ALL has the name
- * "allow<n>"; classes are numbered from FLAT_ALLOW_ALL + 1 to nclasses - 1, n from 1.
+ * The chain of a class that is neither FLAT_DROP_ALL nor FLAT_ALLOW_ALL: "allow<n>" or
+ * "named<n>"; classes are numbered from FLAT_ALLOW_ALL + 1 to nclasses - 1, n from 1.
  */
 #define EG_CHAIN_NAME 20
-void eg_chain_name(uint32_t class, char out[EG_CHAIN_NAME]);
+void eg_chain_name(const struct eg_part *part, uint32_t class, char out[EG_CHAIN_NAME]);
 
 /* Why the first destination of an interval and an opening is allowed: a rule's comment. */
 const char *eg_opening_reason(

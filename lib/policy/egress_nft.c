@@ -22,7 +22,7 @@
  *       iifname != B return comment EG_SAY_FOREIGN
  *       icmpv6 type { 133, 135, 136 } ip6 hoplimit 255 counter accept comment EG_SAY_NEIGHBOUR
  *       icmpv6 type { 131, 132, 143 } counter drop comment EG_SAY_LISTENER
- *       goto outbound
+ *       goto outbound | tohost			tohost where the policy opens the public Internet
  *     chain output	type filter hook output priority 0; policy accept;
  *       oifname != B return comment EG_SAY_FOREIGN
  *       icmpv6 type { 134, 135, 136 } ip6 hoplimit 255 counter accept comment EG_SAY_NEIGHBOUR
@@ -50,6 +50,9 @@
  *    [chain allowN			with maps: one for each class of ports, in their order
  *       PORTS counter accept		for TCP, UDP, the rest
  *       counter goto denied comment EG_SAY_DEFAULT]
+ *    [chain tohost			with the public Internet: from the sandbox to the host
+ *       as outbound, of the flat form of what is named alone, and for EG_SAY_DEFAULT
+ *       EG_SAY_HOST; its maps are named4 and named6, behind the others, its classes namedN]
  *     chain inbound					to the sandbox
  *       ct state established,related counter accept
  *       ct state invalid counter drop
@@ -79,8 +82,10 @@
  * SET_ELEM_F_INTERVAL_OPEN); before a first interval that does not start at 0 stands an end
  * at 0. A set of port ranges has the same elements.
  *
- * Why so: forward and input share one chain, so the host's own addresses are judged as
- * any other (E11) and a rule stands once. Neighbour discovery is for the host alone: it
+ * Why so: the host's own addresses are judged as any other (E11), but they are not the
+ * public Internet, wherever they lie: what listens there was not meant for sandboxes. Where
+ * that makes no difference forward and input share one chain, so that a rule stands once.
+ * Neighbour discovery is for the host alone: it
  * is accepted at the input hook, and with a hop limit of 255 it never was forwarded
  * (RFC 4861 7.1). Listener reports, and neighbour discovery that a bridge floods to the
  * other sandboxes, are the kernel's own talk: dropped, and not counted as an attempt of the
@@ -151,7 +156,7 @@ static void listeners(struct cl_buf *b)
 		"counter drop comment \"" EG_SAY_LISTENER "\"");
 }
 
-static void bridge_hooks(const char *bridge, struct cl_buf *b)
+static void bridge_hooks(const char *bridge, bool to_host, struct cl_buf *b)
 {
 	chain(b, "forward", "forward", "accept");
 	cl_buf_addf(b, "\t\toifname \"%s\" goto inbound\n", bridge);
@@ -162,7 +167,7 @@ static void bridge_hooks(const char *bridge, struct cl_buf *b)
 	cl_buf_addf(b, "\t\tiifname != \"%s\" return comment \"" EG_SAY_FOREIGN "\"\n", bridge);
 	neighbours(b, "nd-router-solicit");
 	listeners(b);
-	line(b, "goto outbound");
+	cl_buf_addf(b, "\t\tgoto %s\n", to_host ? eg_to_host.chain : eg_leaving.chain);
 	end(b);
 	chain(b, "output", "output", "accept");
 	cl_buf_addf(b, "\t\toifname != \"%s\" return comment \"" EG_SAY_FOREIGN "\"\n", bridge);
@@ -291,18 +296,19 @@ static void rules(const struct flat *flat, uint8_t family, struct cl_buf *b)
 	}
 }
 
-static void map(const struct flat *flat, uint8_t family, struct cl_buf *b)
+static void map(
+	const struct eg_part *part, const struct flat *flat, uint8_t family, struct cl_buf *b)
 {
 	const char *before = "\n\t\telements = {\n\t\t\t", *after = "";
 	flat_u128 lo, hi;
 	uint32_t class;
 
-	cl_buf_addf(b, "\n\tmap allowed%d {\n\t\ttype ipv%d_addr : verdict\n\t\tflags interval",
-		family, family);
+	cl_buf_addf(b, "\n\tmap %s {\n\t\ttype ipv%d_addr : verdict\n\t\tflags interval",
+		part->map[flat_half(family)], family);
 	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
 		char name[EG_CHAIN_NAME];
 
-		eg_chain_name(class, name);
+		eg_chain_name(part, class, name);
 		cl_buf_adds(b, before);
 		range(family, lo, hi, b);
 		cl_buf_adds(b, class == FLAT_ALLOW_ALL ? " : accept" : " : goto ");
@@ -313,21 +319,33 @@ static void map(const struct flat *flat, uint8_t family, struct cl_buf *b)
 	cl_buf_addf(b, "%s\n\t}\n", after);
 }
 
-static void allow_chain(const struct flat *flat, uint32_t class, struct cl_buf *b)
+static void maps(const struct eg_part *part, const struct flat *flat, struct cl_buf *b)
+{
+	for (uint8_t family = 4; eg_has_maps(flat) && family <= 6; family += 2)
+		map(part, flat, family, b);
+}
+
+static void deny(const struct eg_part *part, struct cl_buf *b)
+{
+	cl_buf_addf(b, "\t\tcounter goto denied comment \"%s\"\n", part->comment);
+	end(b);
+}
+
+static void allow_chain(
+	const struct eg_part *part, const struct flat *flat, uint32_t class, struct cl_buf *b)
 {
 	struct eg_opening o[FLAT_PROTOS];
 	char name[EG_CHAIN_NAME];
 	size_t n = eg_openings(flat, class, o);
 
-	eg_chain_name(class, name);
+	eg_chain_name(part, class, name);
 	chain(b, name, NULL, NULL);
 	for (size_t i = 0; i < n; i++) {
 		cl_buf_adds(b, "\t\t");
 		ports(&o[i], b);
 		cl_buf_adds(b, "counter accept\n");
 	}
-	line(b, "counter goto denied comment \"" EG_SAY_DEFAULT "\"");
-	end(b);
+	deny(part, b);
 }
 
 static void refuse(bool silent, const char *comment, struct cl_buf *b)
@@ -358,22 +376,24 @@ static void peers(const char *bridge, struct cl_buf *b)
 		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
 }
 
-static void outbound(const struct eg_nft *f, const struct flat *flat, bool maps, struct cl_buf *b)
+static void judging(const struct eg_part *part, const struct eg_nft *f, const struct flat *flat,
+	struct cl_buf *b)
 {
-	chain(b, "outbound", NULL, NULL);
+	bool maps = eg_has_maps(flat);
+
+	chain(b, part->chain, NULL, NULL);
 	sources(f, b);
 	states(b);
 	if (maps) {
-		line(b, "ip daddr vmap @allowed4");
-		line(b, "ip6 daddr vmap @allowed6");
+		cl_buf_addf(b, "\t\tip daddr vmap @%s\n", part->map[FLAT_V4]);
+		cl_buf_addf(b, "\t\tip6 daddr vmap @%s\n", part->map[FLAT_V6]);
 	} else {
 		rules(flat, 4, b);
 		rules(flat, 6, b);
 	}
-	line(b, "counter goto denied comment \"" EG_SAY_DEFAULT "\"");
-	end(b);
+	deny(part, b);
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; maps && i < flat->nclasses; i++)
-		allow_chain(flat, i, b);
+		allow_chain(part, flat, i, b);
 }
 
 static void inbound_and_denied(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
@@ -436,23 +456,27 @@ static void head(const struct eg_policy *p, const struct eg_nft *f, struct cl_bu
 int eg_render_nft_form(
 	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e)
 {
-	cleanup_flat struct flat flat = FLAT_INIT;
-	bool maps;
+	cleanup_flat struct flat flat = FLAT_INIT, named = FLAT_INIT;
+	bool to_host = f->bridge && eg_has_internet(p);
 
 	if (eg_check_table(f->table, e) || (f->bridge && eg_check_interface(f->bridge, e)))
 		return -1;
 	flat_build(p, f->bridge != NULL, &flat);
-	maps = eg_has_maps(&flat);
+	if (to_host)
+		flat_build_named(p, &named);
 	head(p, f, out);
 	blocked_set(out, 4);
 	blocked_set(out, 6);
-	for (uint8_t family = 4; maps && family <= 6; family += 2)
-		map(&flat, family, out);
+	maps(&eg_leaving, &flat, out);
+	if (to_host)
+		maps(&eg_to_host, &named, out);
 	if (f->bridge)
-		bridge_hooks(f->bridge, out);
+		bridge_hooks(f->bridge, to_host, out);
 	else
 		namespace_hooks(out);
-	outbound(f, &flat, maps, out);
+	judging(&eg_leaving, f, &flat, out);
+	if (to_host)
+		judging(&eg_to_host, f, &named, out);
 	inbound_and_denied(p, f, out);
 	if (f->bridge && f->masquerade)
 		masquerade(f, out);

@@ -92,10 +92,15 @@ enum { FLAT_DROP_ALL, FLAT_ALLOW_ALL };
 
 /*
  * Flattens p; `wire`: without the namespace-local rules. *out is FLAT_INIT. It borrows the
- * reasons of p. flat_build_rules does the same with rules of any origin, in order; what no
- * rule decides is dropped.
+ * reasons of p.
  */
 void flat_build(const struct eg_policy *p, bool wire, struct flat *out);
+/*
+ * As flat_build on the wire, without the public Internet: what is named. Of the host's own
+ * addresses a sandbox reaches these alone, also of those that lie in public space.
+ */
+void flat_build_named(const struct eg_policy *p, struct flat *out);
+/* The same of rules of any origin, in order; what no rule decides is dropped. */
 void flat_build_rules(const struct flat_rule *rules, size_t n, struct flat *out);
 void flat_release(struct flat *f);
 #define cleanup_flat __attribute__((cleanup(flat_release)))

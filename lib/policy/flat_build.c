@@ -294,7 +294,7 @@ static const struct flat_ports *ranges(
 	return first;
 }
 
-void flat_build(const struct eg_policy *p, bool wire, struct flat *out)
+static void build(const struct eg_policy *p, bool wire, bool internet, struct flat *out)
 {
 	static const struct pol_prefix mapped = {{6, {[10] = 0xff, [11] = 0xff}}, 96};
 	cleanup_free struct flat_rule *rules = cl_calloc(p->nrules + 1, sizeof(*rules));
@@ -315,7 +315,7 @@ void flat_build(const struct eg_policy *p, bool wire, struct flat *out)
 		struct flat_rule *to = &rules[n];
 
 		to->ports = ranges(r, i ? r - 1 : NULL, &at);
-		if (wire && r->local)
+		if ((wire && r->local) || (!internet && r->internet))
 			continue;
 		to->family = r->prefix.addr.family;
 		to->protos =
@@ -328,6 +328,16 @@ void flat_build(const struct eg_policy *p, bool wire, struct flat *out)
 		n++;
 	}
 	flat_build_rules(rules, n, out);
+}
+
+void flat_build(const struct eg_policy *p, bool wire, struct flat *out)
+{
+	build(p, wire, true, out);
+}
+
+void flat_build_named(const struct eg_policy *p, struct flat *out)
+{
+	build(p, true, false, out);
 }
 
 void flat_release(struct flat *f)

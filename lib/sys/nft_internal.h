@@ -149,12 +149,14 @@ int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e
  * The parts of a ruleset with maps (egress_maps.h), in the order in which a batch needs
  * them: chains, maps with their elements, the rules that look up, and those of the chains.
  */
-void nft_add_allow_chains(struct nft_batch *b, const struct flat *flat);
-void nft_add_maps(struct nft_batch *b, const struct flat *flat, uint32_t id[FLAT_FAMILIES]);
-void nft_map_rules(struct nft_batch *b, const uint32_t id[FLAT_FAMILIES]);
-void nft_allow_rules(struct nft_batch *b, const struct flat *flat);
+void nft_add_allow_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
+void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	uint32_t id[FLAT_FAMILIES]);
+void nft_map_rules(
+	struct nft_batch *b, const struct eg_part *part, const uint32_t id[FLAT_FAMILIES]);
+void nft_allow_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
 /* What stands for all of that where there are no maps. */
-void nft_linear_rules(struct nft_batch *b, const struct flat *flat);
+void nft_linear_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
 
 /* The sets, chains and rules of a filter, into a batch whose table is already there. */
 void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,

@@ -20,6 +20,7 @@
 
 struct filling {
 	struct nft_batch *b;
+	const struct eg_part *part;
 	const char *map;
 	uint32_t id;
 	uint8_t family;
@@ -101,7 +102,7 @@ static void fill(struct filling *x, const struct flat *flat)
 	for (size_t i = 0; eg_map_next(flat, x->family, &i, &lo, &hi, &class); first = false) {
 		char name[EG_CHAIN_NAME];
 
-		eg_chain_name(class, name);
+		eg_chain_name(x->part, class, name);
 		if (first && lo)
 			put_end(x, 0);
 		put_start(x, lo, class == FLAT_ALLOW_ALL ? NULL : name, hi == last);
@@ -111,52 +112,56 @@ static void fill(struct filling *x, const struct flat *flat)
 	flush(x);
 }
 
-static uint32_t add_map(struct nft_batch *b, uint8_t family, const struct flat *flat)
+static uint32_t add_map(
+	struct nft_batch *b, const struct eg_part *part, uint8_t family, const struct flat *flat)
 {
 	const struct nft_set s = {
-		.name = family == 4 ? "allowed4" : "allowed6",
+		.name = part->map[flat_half(family)],
 		.flags = NFT_SET_MAP | NFT_SET_INTERVAL,
 		.key_type = family == 4 ? NFT_KEY_IPV4 : NFT_KEY_IPV6,
 		.key_len = pol_bits(family) / 8u,
 		.verdicts = true,
 	};
-	struct filling x = {.b = b, .map = s.name, .id = nft_add_set(b, &s), .family = family};
+	struct filling x = {
+		.b = b, .part = part, .map = s.name, .id = nft_add_set(b, &s), .family = family};
 
 	fill(&x, flat);
 	return x.id;
 }
 
-void nft_add_maps(struct nft_batch *b, const struct flat *flat, uint32_t id[FLAT_FAMILIES])
+void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	uint32_t id[FLAT_FAMILIES])
 {
-	id[FLAT_V4] = add_map(b, 4, flat);
-	id[FLAT_V6] = add_map(b, 6, flat);
+	id[FLAT_V4] = add_map(b, part, 4, flat);
+	id[FLAT_V6] = add_map(b, part, 6, flat);
 }
 
-void nft_add_allow_chains(struct nft_batch *b, const struct flat *flat)
+void nft_add_allow_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat)
 {
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		char name[EG_CHAIN_NAME];
 
-		eg_chain_name(i, name);
+		eg_chain_name(part, i, name);
 		nft_add_chain(b, nft_batch_keep(b, name), NULL);
 	}
 }
 
-static void map_rule(struct nft_batch *b, uint8_t family, uint32_t id)
+static void map_rule(struct nft_batch *b, const struct eg_part *part, uint8_t family, uint32_t id)
 {
-	struct nft_rule r = nft_rule_begin(b, "outbound");
+	struct nft_rule r = nft_rule_begin(b, part->chain);
 
 	nft_nfproto(&r, family);
 	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, pol_bits(family) / 8u,
 		NFT_REG_1);
-	nft_look_up(&r, family == 4 ? "allowed4" : "allowed6", id, NFT_LOOKUP_VERDICT);
+	nft_look_up(&r, part->map[flat_half(family)], id, NFT_LOOKUP_VERDICT);
 	nft_rule_end(&r, NULL);
 }
 
-void nft_map_rules(struct nft_batch *b, const uint32_t id[FLAT_FAMILIES])
+void nft_map_rules(
+	struct nft_batch *b, const struct eg_part *part, const uint32_t id[FLAT_FAMILIES])
 {
-	map_rule(b, 4, id[FLAT_V4]);
-	map_rule(b, 6, id[FLAT_V6]);
+	map_rule(b, part, 4, id[FLAT_V4]);
+	map_rule(b, part, 6, id[FLAT_V6]);
 }
 
 static void opening(struct nft_rule *r, const struct eg_opening *o)
@@ -180,7 +185,7 @@ static void accepted(struct nft_rule *r, const char *comment)
 	nft_rule_end(r, comment);
 }
 
-void nft_allow_rules(struct nft_batch *b, const struct flat *flat)
+void nft_allow_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat)
 {
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		struct eg_opening o[FLAT_PROTOS];
@@ -189,7 +194,7 @@ void nft_allow_rules(struct nft_batch *b, const struct flat *flat)
 		const char *chain;
 		struct nft_rule r;
 
-		eg_chain_name(i, name);
+		eg_chain_name(part, i, name);
 		chain = nft_batch_keep(b, name);
 		for (size_t k = 0; k < n; k++) {
 			r = nft_rule_begin(b, chain);
@@ -199,7 +204,7 @@ void nft_allow_rules(struct nft_batch *b, const struct flat *flat)
 		r = nft_rule_begin(b, chain);
 		nft_counter(&r);
 		nft_verdict(&r, NFT_GOTO, "denied");
-		nft_rule_end(&r, EG_SAY_DEFAULT);
+		nft_rule_end(&r, part->comment);
 	}
 }
 
@@ -220,7 +225,7 @@ static void daddr(struct nft_rule *r, uint8_t family, flat_u128 lo, flat_u128 hi
 	}
 }
 
-static void linear(struct nft_batch *b, const struct flat *flat, uint8_t family)
+static void linear(struct nft_batch *b, const char *chain, const struct flat *flat, uint8_t family)
 {
 	flat_u128 lo, hi;
 	uint32_t class;
@@ -230,7 +235,7 @@ static void linear(struct nft_batch *b, const struct flat *flat, uint8_t family)
 		size_t n = eg_openings(flat, class, o);
 
 		for (size_t k = 0; k < (class == FLAT_ALLOW_ALL ? 1 : n); k++) {
-			struct nft_rule r = nft_rule_begin(b, "outbound");
+			struct nft_rule r = nft_rule_begin(b, chain);
 			char comment[121];
 
 			eg_comment(eg_opening_reason(flat, family, lo, &o[k]), comment);
@@ -242,8 +247,8 @@ static void linear(struct nft_batch *b, const struct flat *flat, uint8_t family)
 	}
 }
 
-void nft_linear_rules(struct nft_batch *b, const struct flat *flat)
+void nft_linear_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat)
 {
-	linear(b, flat, 4);
-	linear(b, flat, 6);
+	linear(b, part->chain, flat, 4);
+	linear(b, part->chain, flat, 6);
 }

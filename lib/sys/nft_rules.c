@@ -77,7 +77,7 @@ static void filter_chain(struct nft_batch *b, const char *name, uint32_t hook)
 	nft_add_chain(b, name, &(struct nft_hook){.type = "filter", .hook = hook});
 }
 
-static void hooks(struct nft_batch *b, const char *bridge)
+static void hooks(struct nft_batch *b, const char *bridge, bool to_host)
 {
 	struct nft_rule r;
 
@@ -91,7 +91,7 @@ static void hooks(struct nft_batch *b, const char *bridge)
 	foreign(b, "input", NFT_META_IIFNAME, bridge);
 	neighbours(b, "input", ND_ROUTER_SOLICIT);
 	listeners(b, "input");
-	go(b, "input", "outbound");
+	go(b, "input", to_host ? eg_to_host.chain : eg_leaving.chain);
 
 	foreign(b, "output", NFT_META_OIFNAME, bridge);
 	neighbours(b, "output", ND_ROUTER_ADVERT);
@@ -99,14 +99,14 @@ static void hooks(struct nft_batch *b, const char *bridge)
 }
 
 /* Only the sandbox's own address may be the source (E11). */
-static void sources(struct nft_batch *b, const struct nft_filter *f)
+static void sources(struct nft_batch *b, const char *chain, const struct nft_filter *f)
 {
 	struct pol_prefix link = {.addr = {.family = 6, .b = {0xfe, 0x80}}, .len = 10}, own;
 	struct nft_rule r;
 
 	if (!f->source4.family && !f->source6.family)
 		return;
-	r = nft_rule_begin(b, "outbound");
+	r = nft_rule_begin(b, chain);
 	own = pol_host(&f->source4);
 	if (f->source4.family)
 		nft_address(&r, true, NFT_CMP_NEQ, &own);
@@ -114,7 +114,7 @@ static void sources(struct nft_batch *b, const struct nft_filter *f)
 		nft_nfproto(&r, 4);
 	say(&r, NF_DROP, NULL, EG_SAY_SOURCE);
 
-	r = nft_rule_begin(b, "outbound");
+	r = nft_rule_begin(b, chain);
 	nft_address(&r, true, NFT_CMP_NEQ, &link);
 	own = pol_host(&f->source6);
 	if (f->source6.family)
@@ -207,23 +207,48 @@ static void inbound(struct nft_batch *b, const char *bridge, bool silent)
 	refuse(b, "inbound", silent, EG_SAY_INTO);
 }
 
-/* flat NULL: everything leaves. maps NULL: by rules. */
-static void outbound(struct nft_batch *b, const struct nft_filter *f, const struct flat *flat,
-	const uint32_t *maps)
+/* A chain that judges destinations, with what it needs. */
+struct judging {
+	const struct eg_part *part;
+	struct flat flat;
+	bool there, maps;
+	uint32_t id[FLAT_FAMILIES]; /* of the maps */
+};
+
+static void judging_chains(struct nft_batch *b, const struct judging *j)
+{
+	if (j->there)
+		nft_add_chain(b, j->part->chain, NULL);
+	if (j->maps)
+		nft_add_allow_chains(b, j->part, &j->flat);
+}
+
+static void judging_rules(struct nft_batch *b, const struct nft_filter *f, const struct judging *j)
 {
 	struct nft_rule r;
 
-	sources(b, f);
-	states(b, "outbound");
-	if (maps)
-		nft_map_rules(b, maps);
-	else if (flat)
-		nft_linear_rules(b, flat);
-	r = nft_rule_begin(b, "outbound");
-	if (flat)
-		say(&r, NFT_GOTO, "denied", EG_SAY_DEFAULT);
+	if (!j->there)
+		return;
+	sources(b, j->part->chain, f);
+	states(b, j->part->chain);
+	if (j->maps)
+		nft_map_rules(b, j->part, j->id);
 	else
-		say(&r, NF_ACCEPT, NULL, "no filter");
+		nft_linear_rules(b, j->part, &j->flat);
+	r = nft_rule_begin(b, j->part->chain);
+	say(&r, NFT_GOTO, "denied", j->part->comment);
+	if (j->maps)
+		nft_allow_rules(b, j->part, &j->flat);
+}
+
+static void everything_leaves(struct nft_batch *b, const struct nft_filter *f)
+{
+	struct nft_rule r;
+
+	sources(b, eg_leaving.chain, f);
+	states(b, eg_leaving.chain);
+	r = nft_rule_begin(b, eg_leaving.chain);
+	say(&r, NF_ACCEPT, NULL, "no filter");
 }
 
 static void masquerade(struct nft_batch *b, const struct pol_addr *source, const char *bridge)
@@ -241,14 +266,14 @@ static void masquerade(struct nft_batch *b, const struct pol_addr *source, const
 	nft_rule_end(&r, NULL);
 }
 
-static void chains(struct nft_batch *b, const struct nft_filter *f, const struct flat *maps)
+static void chains(struct nft_batch *b, const struct nft_filter *f, const struct judging *leaving,
+	const struct judging *to_host)
 {
 	filter_chain(b, "forward", NF_INET_FORWARD);
 	filter_chain(b, "input", NF_INET_LOCAL_IN);
 	filter_chain(b, "output", NF_INET_LOCAL_OUT);
-	nft_add_chain(b, "outbound", NULL);
-	if (maps)
-		nft_add_allow_chains(b, maps);
+	judging_chains(b, leaving);
+	judging_chains(b, to_host);
 	nft_add_chain(b, "inbound", NULL);
 	nft_add_chain(b, "denied", NULL);
 	if (f->masquerade)
@@ -261,20 +286,28 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 	const struct nft_blocked_list *kept)
 {
 	uint32_t id4 = nft_add_blocked(b, 4, kept), id6 = nft_add_blocked(b, 6, kept);
-	cleanup_flat struct flat flat = FLAT_INIT;
-	uint32_t map_ids[FLAT_FAMILIES];
-	bool silent = p && p->silent, maps;
+	struct judging leaving = {.part = &eg_leaving, .flat = FLAT_INIT, .there = true};
+	struct judging to_host = {.part = &eg_to_host, .flat = FLAT_INIT};
+	bool silent = p && p->silent;
 
 	if (p)
-		flat_build(p, true, &flat);
-	maps = p && eg_has_maps(&flat);
-	chains(b, f, maps ? &flat : NULL);
-	if (maps)
-		nft_add_maps(b, &flat, map_ids);
-	hooks(b, f->bridge);
-	outbound(b, f, p ? &flat : NULL, maps ? map_ids : NULL);
-	if (maps)
-		nft_allow_rules(b, &flat);
+		flat_build(p, true, &leaving.flat);
+	to_host.there = p && eg_has_internet(p);
+	if (to_host.there)
+		flat_build_named(p, &to_host.flat);
+	leaving.maps = eg_has_maps(&leaving.flat);
+	to_host.maps = eg_has_maps(&to_host.flat);
+	chains(b, f, &leaving, &to_host);
+	if (leaving.maps)
+		nft_add_maps(b, leaving.part, &leaving.flat, leaving.id);
+	if (to_host.maps)
+		nft_add_maps(b, to_host.part, &to_host.flat, to_host.id);
+	hooks(b, f->bridge, to_host.there);
+	if (p)
+		judging_rules(b, f, &leaving);
+	else
+		everything_leaves(b, f);
+	judging_rules(b, f, &to_host);
 	inbound(b, f->bridge, silent);
 	record(b, 4, true, id4);
 	record(b, 6, true, id6);
@@ -285,4 +318,6 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 		masquerade(b, &f->source4, f->bridge);
 		masquerade(b, &f->source6, f->bridge);
 	}
+	flat_release(&leaving.flat);
+	flat_release(&to_host.flat);
 }

@@ -209,6 +209,24 @@ static void prove(
 	free(c.lo);
 }
 
+/* What is named: all that is allowed but where the public Internet's rule decides. */
+static void prove_named(struct eg_policy *p, const struct flat *all)
+{
+	cleanup_flat struct flat named = FLAT_INIT, without = FLAT_INIT;
+
+	if (!p->nrules)
+		return;
+	for (size_t i = 0; i < p->nrules; i++)
+		p->rules[i].internet = i == p->nrules - 1;
+	flat_build_named(p, &named);
+	if (p->rules[p->nrules - 1].verdict == EG_ALLOW)
+		CHECK(flat_subset(&named, all));
+	p->nrules--;
+	flat_build(p, true, &without);
+	CHECK(flat_equal(&without, &named));
+	p->nrules++;
+}
+
 void test_flat_is_first_match(void)
 {
 	while (cases < CASES && !unit_failures) {
@@ -221,6 +239,7 @@ void test_flat_is_first_match(void)
 		port_cells(&p, &ports);
 		prove(&p, &f, 4, &ports);
 		prove(&p, &f, 6, &ports);
+		prove_named(&p, &f);
 		free(ports.lo);
 	}
 }

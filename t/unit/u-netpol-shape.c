@@ -148,7 +148,7 @@ void test_any_protocol_is_three(void)
 {
 	cleanup_free char *text = NULL;
 	struct eg_rule rule = {
-		EG_ALLOW, {{4, {10}}, 8}, EG_PROTO_ANY, NULL, 0, "x", false, false, false};
+		EG_ALLOW, {{4, {10}}, 8}, EG_PROTO_ANY, NULL, 0, "x", false, false, false, false};
 	struct eg_policy p = {.rules = &rule, .nrules = 1};
 	struct np_options o = options();
 	json_t *j = NULL;
