@@ -43,6 +43,9 @@ LDFLAGS_ALL = -pie -Wl,--as-needed $(LINK_$(VARIANT)) $(LDFLAGS)
 # Static where Debian has the archive: start time is a feature (DECISIONS D15). The
 # linker takes only what a command uses; libmnl has no archive and stays out unless used.
 LIBS := -Wl,-Bstatic -lnftnl -lsqlite3 -lyaml -ljansson -lmd -Wl,-Bdynamic -lmnl -lm
+# What only some executables link is in their cmd/NAME/libs; tests may use all of it.
+libs_of = $(if $(wildcard cmd/$(1)/libs),$(shell sed '/^\#/d' cmd/$(1)/libs))
+TEST_LIBS := $(LIBS) -lcrypto
 
 # --- what there is to build ---
 LAYERS := work wire seal store sys cli policy base
@@ -120,7 +123,7 @@ $(BIN)/$(1): $(call objs,cmd/$(1)) $(ARCHIVES)
 	@mkdir -p $$(@D)
 	$(CC) $$(if $(filter $(1),$(WHOLE)),$$(filter-out -pie,$$(LDFLAGS_ALL)) -static-pie,$$(LDFLAGS_ALL)) \
 		-o $$@ $(call objs,cmd/$(1)) $(ARCHIVES) \
-		$$(if $(filter $(1),$(WHOLE)),$$(filter-out -lmnl -Wl%,$$(LIBS)),$$(LIBS))
+		$$(if $(filter $(1),$(WHOLE)),$$(filter-out -lmnl -Wl%,$$(LIBS)),$$(LIBS)) $(call libs_of,$(1))
 endef
 $(foreach c,$(COMMANDS),$(eval $(call program,$(c))))
 
@@ -152,7 +155,7 @@ $(B)/t/unit/%: t/unit/%.c t/unit/unit.h t/unit/main.awk $(ARCHIVES) $(B)/flags
 	@mkdir -p $(@D)
 	@awk -f t/unit/main.awk $< > $@-main.c
 	$(CC) @$(B)/flags $(CPPFLAGS) -It/unit -DT_CASES='"$(CURDIR)/t/cases"' -MMD -MP -MF $@.d \
-		$(LDFLAGS_ALL) -o $@ $< $@-main.c $(ARCHIVES) $(LIBS)
+		$(LDFLAGS_ALL) -o $@ $< $@-main.c $(ARCHIVES) $(TEST_LIBS)
 
 # Without clang's driver each target replays its corpus, so that none rots unseen.
 ifeq ($(VARIANT),fuzz)
@@ -163,14 +166,14 @@ endif
 $(B)/t/fuzz/%: t/fuzz/%.c t/fuzz/replay.c $(ARCHIVES) $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) @$(B)/flags $(CPPFLAGS) -It/fuzz -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(FUZZ_MAIN) \
-		$(ARCHIVES) $(LIBS)
+		$(ARCHIVES) $(TEST_LIBS)
 
 $(B)/t/lib/%.so: t/lib/%.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) -std=gnu17 -D_GNU_SOURCE $(if $(VARIANT),-DT_NO_MALLOC) -O1 -fPIC -shared -o $@ $<
 $(B)/t/lib/%: t/lib/%.c $(ARCHIVES) $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) @$(B)/flags $(CPPFLAGS) -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(ARCHIVES) $(LIBS)
+	$(CC) @$(B)/flags $(CPPFLAGS) -MMD -MP -MF $@.d $(LDFLAGS_ALL) -o $@ $< $(ARCHIVES) $(TEST_LIBS)
 
 TESTED := all $(UNITS) $(FUZZ) $(HELPERS)
 check san: $(TESTED)

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "seal/mem.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int seal_process(struct cl_err *e)
+{
+	const struct rlimit none = {0, 0};
+
+	if (setrlimit(RLIMIT_CORE, &none))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot turn core dumps off");
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot hide this process's memory");
+	/* What libraries hold. Where the limit is low only our own pages are locked, which is what
+	   must be. */
+	(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	return 0;
+}
+
+static size_t pages(size_t cap)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (cap + 1 + page - 1) / page * page;
+}
+
+int seal_buf_make(struct seal_buf *b, size_t cap, struct cl_err *e)
+{
+	size_t size = pages(cap);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot get %zu bytes of memory", size);
+	if (mlock(p, size)) {
+		(void)cl_fail_sys(e, CL_EOS, errno, "cannot lock %zu bytes for a secret", size);
+		(void)munmap(p, size);
+		return cl_fix(e, "raise the limit of locked memory: ulimit -l unlimited");
+	}
+	(void)madvise(p, size, MADV_DONTDUMP);
+	(void)madvise(p, size, MADV_WIPEONFORK);
+	*b = (struct seal_buf){.p = p, .cap = cap};
+	return 0;
+}
+
+int seal_buf_copy(struct seal_buf *b, const void *p, size_t len, struct cl_err *e)
+{
+	if (seal_buf_make(b, len, e))
+		return -1;
+	memcpy(b->p, p, len);
+	b->len = len;
+	return 0;
+}
+
+void seal_buf_release(struct seal_buf *b)
+{
+	if (b->p) {
+		explicit_bzero(b->p, pages(b->cap));
+		(void)munmap(b->p, pages(b->cap));
+	}
+	*b = SEAL_BUF_INIT;
+}
+
+static int grow(struct seal_buf *b, size_t cap, struct cl_err *e)
+{
+	struct seal_buf larger = SEAL_BUF_INIT;
+
+	if (seal_buf_make(&larger, cap, e))
+		return -1;
+	if (b->len)
+		memcpy(larger.p, b->p, b->len);
+	larger.len = b->len;
+	seal_buf_release(b);
+	*b = larger;
+	return 0;
+}
+
+int seal_read_fd(int fd, const char *name, size_t max, struct seal_buf *out, struct cl_err *e)
+{
+	for (;;) {
+		ssize_t n;
+
+		if (out->len == out->cap && grow(out, out->cap ? 2 * out->cap + 1 : 4095, e))
+			return -1;
+		n = read(fd, out->p + out->len, out->cap - out->len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cl_fail_sys(e, CL_EOS, errno, "cannot read '%s'", name);
+		if (!n)
+			break;
+		out->len += (size_t)n;
+		if (out->len > max)
+			return cl_fail(e, CL_EDATA, "'%s' holds more than %zu bytes", name, max);
+	}
+	out->p[out->len] = '\0';
+	return 0;
+}
+
+int seal_read_file(const char *path, size_t max, struct seal_buf *out, struct cl_err *e)
+{
+	cleanup_fd int fd = -1;
+
+	if (!strcmp(path, "-"))
+		return seal_read_fd(STDIN_FILENO, "standard input", max, out, e);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0)
+		return cl_fail_sys(e, CL_EUNAVAIL, errno, "cannot open '%s'", path);
+	return seal_read_fd(fd, path, max, out, e);
+}

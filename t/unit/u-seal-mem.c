@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Locked memory: what it promises, and that nothing of a secret stays in this process. */
+#include "unit.h"
+#include "base/mem.h"
+#include "seal/envelope.h"
+#include "seal/mem.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* The line of /proc/self/smaps that `key` starts, of the mapping that holds p. */
+static bool smaps(const void *p, const char *key, char *out, size_t size)
+{
+	FILE *f = fopen("/proc/self/smaps", "r");
+	char line[512];
+	bool here = false;
+
+	*out = '\0';
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned long from, to;
+
+		if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+			here = (unsigned long)p >= from && (unsigned long)p < to;
+		else if (here && !strncmp(line, key, strlen(key)))
+			(void)snprintf(out, size, "%s", line);
+	}
+	if (f)
+		(void)fclose(f);
+	return *out;
+}
+
+void test_seal_mem__flags(void)
+{
+	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
+	char line[512];
+	struct cl_err e;
+
+	CHECK_INT(seal_buf_copy(&b, "secret", 6, &e), 0);
+	CHECK_INT(b.p[6], 0);
+	CHECK(smaps(b.p, "VmFlags", line, sizeof(line)));
+	CHECK_HAS(line, " lo"); /* locked */
+	CHECK_HAS(line, " dd"); /* not dumped */
+	CHECK_HAS(line, " wf"); /* wiped on fork */
+}
+
+void test_seal_mem__child_has_none(void)
+{
+	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
+	struct cl_err e;
+	int status = -1;
+	pid_t pid;
+
+	CHECK_INT(seal_buf_copy(&b, "secret", 6, &e), 0);
+	pid = fork();
+	if (!pid)
+		_exit(memcmp(b.p, "\0\0\0\0\0\0", 6) != 0);
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
+void test_seal_mem__process(void)
+{
+	struct rlimit r;
+	struct cl_err e;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		if (seal_process(&e) || getrlimit(RLIMIT_CORE, &r) || r.rlim_max ||
+			prctl(PR_GET_DUMPABLE))
+			_exit(1);
+		_exit(0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
+void test_seal_mem__no_room(void)
+{
+	struct cl_err e;
+	int status = -1;
+	pid_t pid = fork();
+
+	if (!pid) {
+		const struct rlimit none = {0, 0};
+		struct seal_buf b = SEAL_BUF_INIT;
+
+		/* Root may lock whatever the limit; somebody else may not. */
+		if (setrlimit(RLIMIT_MEMLOCK, &none) || (!geteuid() && setuid(65534)))
+			_exit(3);
+		_exit(!(seal_buf_make(&b, 10, &e) == -1 && e.code == CL_EOS && !b.p &&
+			strstr(e.fix, "ulimit -l")));
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
+static int pipe_with(const char *text, size_t len)
+{
+	int p[2];
+
+	if (pipe(p) || fcntl(p[1], F_SETPIPE_SZ, 1 << 20) < 0 ||
+		write(p[1], text, len) != (ssize_t)len)
+		abort();
+	(void)close(p[1]);
+	return p[0];
+}
+
+void test_seal_mem__read(void)
+{
+	static const size_t sizes[] = {0, 1, 4094, 4095, 4096, 8191, 8192, 65536};
+	static char text[65536];
+	struct cl_err e;
+
+	memset(text, 'x', sizeof(text));
+	for (size_t i = 0; i < CL_ARRAY_LEN(sizes); i++) {
+		cleanup_fd int fd = pipe_with(text, sizes[i]), again = pipe_with(text, sizes[i]);
+		cleanup_seal struct seal_buf b = SEAL_BUF_INIT, c = SEAL_BUF_INIT;
+
+		CHECK_INT(seal_read_fd(fd, "it", sizes[i], &b, &e), 0);
+		CHECK_INT(b.len, sizes[i]);
+		CHECK(!memcmp(b.p, text, b.len) && !b.p[b.len]);
+		if (sizes[i]) {
+			CHECK_INT(seal_read_fd(again, "it", sizes[i] - 1, &c, &e), -1);
+			CHECK_INT(e.code, CL_EDATA);
+		}
+	}
+	{
+		cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
+
+		CHECK_INT(seal_read_file("/nonexistent", 9, &b, &e), -1);
+		CHECK_INT(e.code, CL_EUNAVAIL);
+	}
+}
+
+/* ---- nothing stays ---- */
+
+/*
+ * How often the bytes of `veiled`, each xor 0x55, stand in this process's writable memory. The
+ * plain bytes are nowhere but where somebody left them.
+ */
+static int found(const unsigned char *veiled, size_t len)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	int mem = open("/proc/self/mem", O_RDONLY | O_CLOEXEC), hits = 0;
+	static unsigned char window[1 << 16];
+	char line[512];
+
+	while (maps && fgets(line, sizeof(line), maps)) {
+		unsigned long from, to;
+		char mode[5];
+
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || mode[1] != 'w')
+			continue;
+		for (unsigned long at = from; at < to; at += sizeof(window) - len) {
+			size_t want = to - at < sizeof(window) ? to - at : sizeof(window);
+			ssize_t n = pread(mem, window, want, (off_t)at);
+
+			/* The window itself is such memory too. */
+			if (at + want > (unsigned long)window &&
+				at < (unsigned long)window + sizeof(window))
+				continue;
+			for (ssize_t i = 0; i + (ssize_t)len <= n; i++) {
+				size_t k = 0;
+
+				while (k < len && (window[(size_t)i + k] ^ 0x55) == veiled[k])
+					k++;
+				hits += k == len;
+			}
+		}
+	}
+	if (maps)
+		(void)fclose(maps);
+	(void)close(mem);
+	memset(window, 0, sizeof(window));
+	return hits;
+}
+
+void test_seal_mem__nothing_stays(void)
+{
+	unsigned char veiled[24], dek[SEAL_KEY] = {9}, blob[24 + SEAL_EXTRA];
+	struct seal_place at = {"secrets", "sec_1"};
+	struct seal_buf plain = SEAL_BUF_INIT, opened = SEAL_BUF_INIT;
+	struct cl_err e;
+
+	CHECK_INT(seal_random(veiled, sizeof(veiled), &e), 0);
+	CHECK_INT(seal_buf_make(&plain, sizeof(veiled), &e), 0);
+	for (size_t i = 0; i < sizeof(veiled); i++)
+		plain.p[i] = veiled[i] ^ 0x55;
+	plain.len = sizeof(veiled);
+	CHECK(found(veiled, sizeof(veiled)) >= 1);
+	CHECK_INT(seal_payload(dek, &at, NULL, plain.p, plain.len, blob, &e), 0);
+	seal_buf_release(&plain);
+	CHECK_INT(found(veiled, sizeof(veiled)), 0);
+	CHECK_INT(seal_unpayload(dek, &at, blob, sizeof(blob), &opened, &e), 0);
+	CHECK_INT(found(veiled, sizeof(veiled)), 1);
+	seal_buf_release(&opened);
+	CHECK_INT(found(veiled, sizeof(veiled)), 0);
+}
