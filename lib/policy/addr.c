@@ -44,12 +44,46 @@ static bool read_addr(const char *s, struct pol_addr *out)
 	return out->family != 0;
 }
 
+/* A whole number without leading zeros; false when it is none or beyond max. */
+static bool small_number(const char *s, unsigned max, unsigned *out)
+{
+	unsigned v = 0;
+
+	if (!*s || strlen(s) > 5 || (s[0] == '0' && s[1]))
+		return false;
+	for (; *s; s++) {
+		if (*s < '0' || *s > '9')
+			return false;
+		v = v * 10 + (unsigned)(*s - '0');
+	}
+	*out = v;
+	return v <= max;
+}
+
+/* "::1:443": an IPv6 address and what looks like its port, without brackets. */
+static bool unbracketed(const char *s, struct pol_addr *addr, unsigned *port)
+{
+	const char *colon = strrchr(s, ':');
+	char head[POL_ADDR_TEXT];
+
+	if (!colon || colon - s >= POL_ADDR_TEXT || !small_number(colon + 1, 65535, port))
+		return false;
+	(void)snprintf(head, sizeof(head), "%.*s", (int)(colon - s), s);
+	return read_addr(head, addr) && addr->family == 6;
+}
+
 /* Why a text is no address, as far as its shape tells. */
 static int bad_addr(const char *s, const char *what, struct cl_err *e)
 {
-	char text[SHOWN + 4];
+	char text[SHOWN + 4], addr[POL_ADDR_TEXT];
+	struct pol_addr six;
+	unsigned port;
 
 	(void)cl_fail(e, CL_EDATA, "%s: '%s' is not an IP address", what, shown(s, text));
+	if (unbracketed(s, &six, &port)) {
+		pol_addr_text(&six, addr);
+		return cl_fix(e, "write [%s]:%u for port %u of %s", addr, port, port, addr);
+	}
 	if (strchr(s, '%'))
 		return cl_fix(e, "leave out the zone: rules match an address on every link");
 	if (strchr(s, '/'))
@@ -96,22 +130,6 @@ void pol_prefix_mask(struct pol_prefix *p)
 	}
 }
 
-/* A whole number without leading zeros; false when it is none or beyond max. */
-static bool small_number(const char *s, unsigned max, unsigned *out)
-{
-	unsigned v = 0;
-
-	if (!*s || strlen(s) > 5 || (s[0] == '0' && s[1]))
-		return false;
-	for (; *s; s++) {
-		if (*s < '0' || *s > '9')
-			return false;
-		v = v * 10 + (unsigned)(*s - '0');
-	}
-	*out = v;
-	return v <= max;
-}
-
 int pol_prefix_parse(
 	const char *s, bool bare_host, const char *what, struct pol_prefix *out, struct cl_err *e)
 {
@@ -150,6 +168,20 @@ int pol_prefix_parse(
 	return 0;
 }
 
+int pol_prefix_masked(const char *s, const struct pol_prefix *p, struct cl_err *e)
+{
+	char said[POL_ADDR_TEXT], text[SHOWN + 4], range[POL_PREFIX_TEXT];
+	struct pol_addr a;
+
+	(void)snprintf(said, sizeof(said), "%.*s", (int)strcspn(s, "/"), s);
+	if (!read_addr(said, &a) || !pol_addr_cmp(&a, &p->addr))
+		return 0;
+	pol_prefix_text(p, range);
+	(void)cl_fail(e, CL_EDATA, "'%s' is read as %s", shown(s, text), range);
+	return cl_fix(e, "write %s for the whole range, or %s/%u for the one address", range, said,
+		pol_bits(a.family));
+}
+
 static int bad_port(const char *s, const char *what, struct cl_err *e)
 {
 	char text[SHOWN + 4];
@@ -160,10 +192,17 @@ static int bad_port(const char *s, const char *what, struct cl_err *e)
 
 static int no_port(const char *s, const struct pol_addr *a, const char *what, struct cl_err *e)
 {
-	char text[SHOWN + 4], addr[POL_ADDR_TEXT];
+	char text[SHOWN + 4], addr[POL_ADDR_TEXT], head[POL_ADDR_TEXT];
+	struct pol_addr six;
+	unsigned port;
 
 	pol_addr_text(a, addr);
 	(void)cl_fail(e, CL_EDATA, "%s: '%s' names no port", what, shown(s, text));
+	if (unbracketed(s, &six, &port)) {
+		pol_addr_text(&six, head);
+		return cl_fix(e, "write [%s]:%u for port %u of %s, or [%s]:PORT", head, port, port,
+			head, s);
+	}
 	return cl_fix(e, a->family == 4 ? "write %s:PORT" : "write [%s]:PORT", addr);
 }
 

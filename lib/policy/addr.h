@@ -39,6 +39,11 @@ int pol_addr_parse(const char *s, const char *what, struct pol_addr *out, struct
 int pol_prefix_parse(
 	const char *s, bool bare_host, const char *what, struct pol_prefix *out, struct cl_err *e);
 /*
+ * What there is to say of s, which was read as *p: -1 with a message and a fix (to be shown as
+ * a warning) when its address is not the range's first, so that bits were cleared; else 0.
+ */
+int pol_prefix_masked(const char *s, const struct pol_prefix *p, struct cl_err *e);
+/*
  * ADDR:PORT or [ADDR6]:PORT; an address alone takes default_port unless that is 0. Port
  * 0 can be written (a question about ICMP has it); whoever needs a destination refuses
  * it. An IPv6 address without brackets is an address alone. CL_EDATA.

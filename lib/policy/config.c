@@ -104,35 +104,55 @@ static const struct cfg_key *child(const struct cfg_key *map, const char *key)
 	return k && !strcmp(k->path, path) ? k : NULL;
 }
 
-/* What was meant by a key that is not there: a sibling, or the same word elsewhere. */
+static const char *last_word(const struct cfg_key *k)
+{
+	const char *dot = strrchr(k->path, '.');
+
+	return dot ? dot + 1 : k->path;
+}
+
+/* How far a key is from the mapping that somebody wrote in; the least is what was meant. */
+static unsigned farness(const struct cfg_key *map, const struct cfg_key *k)
+{
+	size_t len = map ? strlen(map->path) : 0;
+	bool below = !len || (!strncmp(k->path, map->path, len) && strchr(".[", k->path[len]));
+	unsigned far = below ? 0 : 1000;
+
+	for (const char *p = k->path; *p; p++)
+		far += *p == '.';
+	return far + (cfg_built(k->feature) ? 0 : 100);
+}
+
+/* What was meant by a key that is not there: a sibling, else that word elsewhere. */
 static void suggest(const struct cfg_key *map, const char *key, struct cl_err *e)
 {
-	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+	cleanup_strv struct cl_strv names = CL_STRV_INIT, words = CL_STRV_INIT;
+	const struct cfg_key *best = NULL;
 	size_t n;
 	const struct cfg_key *all = cfg_keys(&n);
 	const char *near;
 
 	for (size_t i = 0; i < n; i++) {
-		const char *last = strrchr(all[i].path, '.');
-
-		last = last ? last + 1 : all[i].path;
-		if (child(map, last) == &all[i])
-			cl_strv_add(&names, last);
+		/* Nobody mistypes a key of what is not there. */
+		if (cfg_built(all[i].feature) || !strcmp(last_word(&all[i]), key))
+			cl_strv_add(&words, last_word(&all[i]));
+		if (child(map, last_word(&all[i])) == &all[i])
+			cl_strv_add(&names, last_word(&all[i]));
 	}
 	near = cl_nearest(key, (const char *const *)names.v, names.n);
 	if (near) {
 		(void)cl_fix(e, "did you mean '%s'?", near);
 		return;
 	}
-	for (size_t i = 0; i < n; i++) {
-		const char *last = strrchr(all[i].path, '.');
-
-		if (strcmp(last ? last + 1 : all[i].path, key) != 0)
-			continue;
-		(void)cl_fix(e, "did you mean '%s'?", all[i].path);
-		return;
-	}
-	(void)cl_fix(e, "'cloop hub config keys' lists every key");
+	near = cl_nearest(key, (const char *const *)words.v, words.n);
+	for (size_t i = 0; near && i < n; i++)
+		if (!strcmp(last_word(&all[i]), near) &&
+			(!best || farness(map, &all[i]) < farness(map, best)))
+			best = &all[i];
+	if (best)
+		(void)cl_fix(e, "did you mean '%s'?", best->path);
+	else
+		(void)cl_fix(e, "'cloop hub config keys' lists every key");
 }
 
 static void unknown(struct cfg_reader *r, const json_t *obj, const struct cfg_key *map,

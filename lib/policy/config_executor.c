@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/config_internal.h"
+#include "policy/runtime_name.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -78,6 +79,31 @@ static void numbers(const struct cfg *c, struct cfg_executor *x)
 	x->orphan_grace_seconds = n ? n : 600;
 }
 
+/* A range that is not written whole means the whole range, and its author hears so. */
+static void note_masked(struct cfg *c, const char *path, const struct cfg_value *at,
+	const char *text, const char *fix)
+{
+	struct pol_prefix p;
+	struct cl_err e;
+
+	if (!pol_prefix_parse(text, true, "", &p, &e) && pol_prefix_masked(text, &p, &e))
+		cfg_note(c, CFG_WARNING, path, at->line, at->column, e.msg, fix ? fix : e.fix);
+}
+
+static void note_masked_ranges(struct cfg *c, const struct cfg_executor *x, const char *base)
+{
+	cleanup_free char *list = cl_asprintf("%s.allow_cidrs", base);
+	cleanup_free char *pool = cl_asprintf("%s.address_pool", x->key);
+	const struct cfg_value *v = cfg_value(c, list);
+
+	for (size_t i = 0; i < json_array_size(v->value); i++) {
+		cleanup_free char *path = cl_asprintf("%s[%zu]", list, i);
+
+		note_masked(c, path, v, json_string_value(json_array_get(v->value, i)), NULL);
+	}
+	note_masked(c, pool, cfg_value(c, pool), x->address_pool, "write the range as it is read");
+}
+
 static void read_auth(const struct cfg *c, const char *base, struct eg_auth *a)
 {
 	cleanup_strv struct cl_strv cidrs = CL_STRV_INIT, resolvers = CL_STRV_INIT;
@@ -114,9 +140,28 @@ static void flaw(
 	const struct cfg_value *v = cfg_value(c, path);
 	cleanup_free char *why = cl_asprintf("%s: %s", path, msg);
 
-	cfg_note(c, CFG_ERROR, path, v && v->line ? v->line : x->line,
-		v && v->line ? v->column : x->column, msg, fix);
+	/* What follows from a value that was refused already is not said again. */
+	if (!v || !v->rejected)
+		cfg_note(c, CFG_ERROR, path, v && v->line ? v->line : x->line,
+			v && v->line ? v->column : x->column, msg, fix);
 	cfg_disable(x, why, fix);
+}
+
+/* The key that was to allow something and was refused, else `otherwise`. */
+static const char *refused_allow(
+	const struct cfg *c, const struct cfg_executor *x, const char *otherwise)
+{
+	static const char *const names[] = {"egress_filter.allow_cidrs",
+		"egress_filter.allow_public_internet", "egress_filter.resolvers",
+		"egress_filter.broker"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {
+		cleanup_free char *path = cl_asprintf("%s.%s", x->key, names[i]);
+
+		if (cfg_value(c, path)->rejected)
+			return names[i];
+	}
+	return otherwise;
 }
 
 /*
@@ -138,7 +183,7 @@ static void judge_filter(struct cfg *c, struct cfg_executor *x)
 			"set network: bridge, or turn the filter off");
 	} else if (!x->egress.internal && !a->internet && !a->nallow && !a->nbrokers &&
 		   !a->nresolvers) {
-		flaw(c, x, filter, "the filter allows nothing at all",
+		flaw(c, x, refused_allow(c, x, filter), "the filter allows nothing at all",
 			"set network: none instead, or allow something");
 	} else if ((a->internet || a->nallow) && !a->nports) {
 		flaw(c, x, "egress_filter.allow_ports", "what is allowed is bound to no port",
@@ -146,6 +191,36 @@ static void judge_filter(struct cfg *c, struct cfg_executor *x)
 	} else if (eg_check_metadata(a, "allow_cidrs", NULL, &e) || eg_compile(a, &p, &e)) {
 		flaw(c, x, "egress_filter.allow_cidrs", e.msg, e.fix);
 	}
+}
+
+/* Rules that were written down and that nothing puts into force, unless it says `enabled: false`. */
+static void note_idle_filter(struct cfg *c, const struct cfg_executor *x, const char *base)
+{
+	cleanup_free char *enabled = cl_asprintf("%s.enabled", base);
+	cleanup_free char *below = cl_asprintf("%s.", base);
+	const struct cfg_value *v = cfg_value(c, enabled), *first = NULL;
+
+	if (x->egress.enabled || v->line)
+		return;
+	for (size_t i = 0; i < c->nvalues; i++)
+		if (c->values[i].line && cl_starts(c->values[i].path, below) &&
+			(!first || c->values[i].line < first->line))
+			first = &c->values[i];
+	if (first)
+		cfg_note(c, CFG_WARNING, base, first->line, first->column,
+			"the filter is off, because 'enabled' is not set: these rules are in force "
+			"only for projects with 'egress: public'",
+			"add enabled: true, or enabled: false where that is meant");
+}
+
+static void note_runtime(struct cfg *c, const struct cfg_executor *x)
+{
+	cleanup_free char *path = cl_asprintf("%s.oci_runtime", x->key);
+	const struct cfg_value *v = cfg_value(c, path);
+	struct cl_err e;
+
+	if (v->line && !v->rejected && rn_near(x->oci_runtime, &e))
+		cfg_note(c, CFG_WARNING, path, v->line, v->column, e.msg, e.fix);
 }
 
 /* An id of its own: the file's, and no other's. */
@@ -197,6 +272,9 @@ void cfg_executor_fill(struct cfg *c, struct cfg_executor *x)
 	x->egress.enabled = flag(c, filter, "enabled");
 	x->egress.internal = flag(c, filter, "internal");
 	read_auth(c, filter, &x->egress.auth);
+	note_masked_ranges(c, x, filter);
+	note_idle_filter(c, x, filter);
+	note_runtime(c, x);
 	judge_id(c, x);
 	judge_hosts(c, x);
 	judge_filter(c, x);

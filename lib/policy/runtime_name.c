@@ -66,3 +66,23 @@ int rn_check(const char *name, struct cl_err *e)
 		"letters, digits, '.', '_' and '-', never a path",
 		RN_MAX);
 }
+
+int rn_near(const char *name, struct cl_err *e)
+{
+	static const char *const known[] = {"runc", "runsc", "crun", "kata", "kata-runtime",
+		"gvisor", "youki", "katacontainers", "nvidia"};
+	const char *others[CL_ARRAY_LEN(known)];
+	const char *near = cl_nearest(name, known, CL_ARRAY_LEN(known)), *next;
+	size_t n = 0;
+
+	if (!near || !strcmp(near, name) || rn_kernel_isolated(name))
+		return 0;
+	for (size_t i = 0; i < CL_ARRAY_LEN(known); i++)
+		if (known[i] != near)
+			others[n++] = known[i];
+	next = cl_nearest(name, others, n);
+	(void)cl_fail(e, CL_ECONFIG, "'%.80s' is the name of no well-known runtime", name);
+	if (next)
+		return cl_fix(e, "did you mean '%s' or '%s'?", near, next);
+	return cl_fix(e, "did you mean '%s'?", near);
+}

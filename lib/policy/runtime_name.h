@@ -24,4 +24,10 @@ bool rn_kernel_isolated(const char *name);  /* either */
  */
 int rn_check(const char *name, struct cl_err *e);
 
+/*
+ * What there is to say of a name that the engine may well have registered: -1 with a message
+ * and a fix (to be shown as a warning) when it looks like a slip of one that is well known.
+ */
+int rn_near(const char *name, struct cl_err *e);
+
 #endif

@@ -99,6 +99,34 @@ void test_prefix__masks(void)
 	}
 }
 
+void test_prefix__says_what_was_masked(void)
+{
+	static const struct {
+		const char *text, *msg, *fix;
+	} t[] = {
+		{"10.0.0.1/8", "'10.0.0.1/8' is read as 10.0.0.0/8", "10.0.0.1/32"},
+		{"::1/64", "'::1/64' is read as ::/64", "::1/128"},
+		{"1.2.3.4/0", "'1.2.3.4/0' is read as 0.0.0.0/0", "1.2.3.4/32"},
+		{"::ffff:10.8.0.9/120", "is read as ::ffff:10.8.0.0/120", "/128"},
+		{"10.0.0.0/8", NULL, NULL},
+		{"10.0.0.1/32", NULL, NULL},
+		{"10.0.0.1", NULL, NULL},
+		{"2001:DB8:0::/32", NULL, NULL},
+	};
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++) {
+		struct pol_prefix p = prefix(t[i].text);
+
+		cl_err_init(&e);
+		CHECK_INT(pol_prefix_masked(t[i].text, &p, &e), t[i].msg ? -1 : 0);
+		if (!t[i].msg)
+			continue;
+		CHECK_HAS(e.msg, t[i].msg);
+		CHECK_HAS(e.fix, t[i].fix);
+	}
+}
+
 void test_prefix__refused(void)
 {
 	static const char *const bad[] = {"10.0.0.0/", "10.0.0.0/33", "10.0.0.0/08", "10.0.0.0/-1",
@@ -150,6 +178,12 @@ void test_endpoint__forms(void)
 	CHECK_STR(e.fix, "write 10.0.0.1:PORT");
 	CHECK(pol_endpoint_parse("[2001:db8::1]", 0, "--broker", &p, &e) < 0);
 	CHECK_STR(e.fix, "write [2001:db8::1]:PORT");
+	CHECK(pol_endpoint_parse("::1:443", 0, "--check", &p, &e) < 0);
+	CHECK_STR(e.fix, "write [::1]:443 for port 443 of ::1, or [::1:443]:PORT");
+	CHECK(pol_endpoint_parse("2001:db8:0:0:0:0:0:1:53", 53, "--check", &p, &e) < 0);
+	CHECK_STR(e.fix, "write [2001:db8::1]:53 for port 53 of 2001:db8::1");
+	CHECK(pol_endpoint_parse("::1:99999", 0, "--check", &p, &e) < 0);
+	CHECK(!strstr(e.fix, "99999"));
 }
 
 void test_prefix__order(void)
