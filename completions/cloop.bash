@@ -5,7 +5,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
 	'egress') reply='firewall' ;;
-	'egress firewall') reply="test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
+	'egress firewall') reply="test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
@@ -57,6 +57,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--host') kind=none ;;
 	'egress firewall/--policy') kind=file ;;
 	'egress firewall/--from-spec') kind=file ;;
+	'egress firewall/--executor'|'egress firewall/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'egress firewall/--format') reply='rules nft nft-bridge networkpolicy json' ;;
 	'egress firewall/--table') kind=none ;;
 	'egress firewall/--bridge') kind=none ;;

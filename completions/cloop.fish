@@ -34,6 +34,7 @@ complete -c cloop -n '__cloop_in "egress firewall"' -l block-special-use -d 'blo
 complete -c cloop -n '__cloop_in "egress firewall"' -l silent -d 'drop denied packets instead of refusing them at once'
 complete -c cloop -n '__cloop_in "egress firewall"' -l policy -r -d 'read the authorisation as JSON, from standard input for \'-\''
 complete -c cloop -n '__cloop_in "egress firewall"' -l from-spec -r -d 'read it from the egress member of a driver\'s Spec'
+complete -c cloop -n '__cloop_in "egress firewall"' -l executor -s e -x -a '(cloop hub names executor 2>/dev/null)' -d 'take what the hub configures for this executor\'s sandboxes'
 complete -c cloop -n '__cloop_in "egress firewall"' -l format -x -a 'rules nft nft-bridge networkpolicy json' -d 'what to print'
 complete -c cloop -n '__cloop_in "egress firewall"' -l table -x -d 'name of the nft table; a NetworkPolicy\'s has \'-\' for \'_\''
 complete -c cloop -n '__cloop_in "egress firewall"' -l bridge -x -d 'the sandbox\'s bridge, for --format nft-bridge'

@@ -223,3 +223,32 @@ print(json.dumps({"allow_cidrs": r, "all_ports": True}))' > "$BATS_TEST_TMPDIR/b
 	same "$(awk '{print $1}' <<< "$output" | sed 's|.*/||' | grep -vE '^(linux-vdso|ld-linux|libm\.so)' | sort | tr '\n' ' ')" \
 		"libc.so.6 "
 }
+
+@test "a range that is not written whole is read whole, and that is said on every surface" {
+	local f=$BATS_TEST_TMPDIR/p.json say="'10.0.0.1/8' is read as 10.0.0.0/8; write 10.0.0.0/8 for the whole range, or 10.0.0.1/32"
+	exits 0 fw --cidrs 10.0.0.1/8 --ports 80 --check 10.200.0.1:80
+	has "$stderr" "cloop-egress: warning: --cidrs: $say"
+	exits 1 fw --internet --deny 10.0.0.1/8 --ports 80 --check 10.200.0.1:80
+	has "$stderr" "warning: --deny: $say"
+	printf '{"allow_cidrs": ["10.1.0.0/16", "10.0.0.1/8"], "deny_cidrs": ["10.2.0.1/16"], "allow_ports": [80]}' > "$f"
+	exits 0 fw --policy "$f" --check 10.200.0.1:80
+	has "$stderr" "warning: $f: allow_cidrs[1]: $say"
+	has "$stderr" "warning: $f: deny_cidrs[0]: '10.2.0.1/16' is read as 10.2.0.0/16"
+	printf '{"egress": %s}' "$(cat "$f")" > "$f.spec"
+	exits 0 fw --from-spec "$f.spec" --check 10.200.0.1:80
+	has "$stderr" "warning: $f.spec: allow_cidrs[1]: $say"
+	printf 'policy: %s\ntests: [{allow: "10.200.0.1:80"}]\n' "$(cat "$f")" > "$f.yaml"
+	exits 0 cloop egress firewall test "$f.yaml"
+	has "$stderr" "warning: $f.yaml: allow_cidrs[1]: $say"
+	# The listing, which says what is in force, has no word more.
+	lacks "$output" "read as"
+	exits 0 fw --cidrs 10.0.0.1/32 --ports 80 --check 10.0.0.1:80
+	same "$stderr" ""
+}
+
+@test "an IPv6 address without brackets: how to write it" {
+	exits 65 fw "${GUIDE[@]}" --check ::1:443
+	has "$stderr" "fix: write [::1]:443 for port 443 of ::1"
+	exits 65 fw "${GUIDE[@]}" --check 2606:4700:0:0:0:0:0:1111:443
+	has "$stderr" "fix: write [2606:4700::1111]:443"
+}

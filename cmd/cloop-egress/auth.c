@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The authorisation from the command line: flags, or JSON from a file. */
+/* The authorisation: from flags, as JSON from a file, or as an executor is configured. */
 #include "egress.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "policy/config_egress.h"
+#include "work/ctx.h"
 
 #include <string.h>
 
@@ -11,40 +13,33 @@
 static const struct cl_doc_limits file_limits = {
 	.max_bytes = 32u << 20, .nodes = 2 * EG_MAX_CIDRS_FILE + 65536};
 
-static int take_cidrs(struct cl_ctx *c, const char *option,
-	void (*add)(struct eg_auth *, const struct pol_prefix *), struct eg_auth *out,
-	struct cl_err *e)
+static const struct {
+	const char *option;
+	enum eg_list list;
+	bool ranges;
+} lists[] = {
+	{"host", EG_LIST_HOSTS, false},
+	{"cidrs", EG_LIST_ALLOW, true},
+	{"deny", EG_LIST_DENY, true},
+	{"resolver", EG_LIST_RESOLVERS, false},
+	{"broker", EG_LIST_BROKERS, false},
+};
+
+static int take_list(struct cl_ctx *c, size_t which, struct eg_auth *out, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv texts = CL_STRV_INIT;
+	const char *option = lists[which].option;
+	struct pol_prefix p;
 	char what[24];
 
 	(void)snprintf(what, sizeof(what), "--%s", option);
 	cl_list(c, option, &texts);
 	for (size_t i = 0; i < texts.n; i++) {
-		struct pol_prefix p;
-
-		if (pol_prefix_parse(texts.v[i], false, what, &p, e))
+		/* A range on the command line has its length: an address is easily half of one. */
+		if (lists[which].ranges && pol_prefix_parse(texts.v[i], false, what, &p, e))
 			return -1;
-		add(out, &p);
-	}
-	return 0;
-}
-
-static int take_endpoints(struct cl_ctx *c, const char *option, uint16_t port,
-	void (*add)(struct eg_auth *, const struct pol_endpoint *), struct eg_auth *out,
-	struct cl_err *e)
-{
-	cleanup_strv struct cl_strv texts = CL_STRV_INIT;
-	char what[24];
-
-	(void)snprintf(what, sizeof(what), "--%s", option);
-	cl_list(c, option, &texts);
-	for (size_t i = 0; i < texts.n; i++) {
-		struct pol_endpoint p;
-
-		if (pol_endpoint_parse(texts.v[i], port, what, &p, e))
+		if (eg_auth_take(out, lists[which].list, texts.v[i], what, e))
 			return -1;
-		add(out, &p);
 	}
 	return 0;
 }
@@ -74,15 +69,11 @@ static int from_flags(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 	out->all_ports = cl_flag(c, "all-ports");
 	out->block_special_use = cl_flag(c, "block-special-use");
 	out->silent = cl_flag(c, "silent");
-	cl_list(c, "host", &out->hosts);
-	for (size_t i = 0; i < out->hosts.n; i++)
-		if (eg_check_host(out->hosts.v[i], "--host", e))
-			return -1;
-	if (take_ports(c, out, e) || take_cidrs(c, "cidrs", eg_auth_add_allow, out, e) ||
-		take_cidrs(c, "deny", eg_auth_add_deny, out, e) ||
-		take_endpoints(c, "resolver", 53, eg_auth_add_resolver, out, e) ||
-		take_endpoints(c, "broker", 0, eg_auth_add_broker, out, e))
+	if (take_ports(c, out, e))
 		return -1;
+	for (size_t i = 0; i < CL_ARRAY_LEN(lists); i++)
+		if (take_list(c, i, out, e))
+			return -1;
 	return eg_check_metadata(out, "--cidrs", "--deny", e);
 }
 
@@ -100,40 +91,120 @@ static int member(struct cl_doc *d, bool spec, json_t **obj, struct cl_err *e)
 	return cl_fix(e, "give a Spec whose \"egress\" is an authorisation, or use --policy");
 }
 
-static int from_file(
-	struct cl_ctx *c, const char *path, bool spec, struct eg_auth *out, struct cl_err *e)
+/* Every option that is the whole authorisation by itself, and what it is read from. */
+static const struct {
+	const char *option, *what;
+} wholes[] = {
+	{"policy", "file"},
+	{"from-spec", "file"},
+	{"executor", "configuration"},
+};
+
+/* The one of them that is given, or NULL; CL_EUSAGE when another source is given beside it. */
+static int whole(struct cl_ctx *c, const char **option, struct cl_err *e)
 {
-	static const char *const others[] = {"internet", "cidrs", "deny", "ports", "all-ports",
+	static const char *const parts[] = {"internet", "cidrs", "deny", "ports", "all-ports",
 		"resolver", "broker", "host", "block-special-use", "silent"};
+	const char *what = NULL;
+
+	*option = NULL;
+	for (size_t i = 0; i < CL_ARRAY_LEN(wholes); i++) {
+		if (!cl_given(c, wholes[i].option))
+			continue;
+		if (*option)
+			return cl_usage(c, e, "--%s and --%s cannot go together", *option,
+				wholes[i].option);
+		*option = wholes[i].option;
+		what = wholes[i].what;
+	}
+	for (size_t i = 0; *option && i < CL_ARRAY_LEN(parts); i++)
+		if (cl_given(c, parts[i]))
+			return cl_usage(c, e,
+				"--%s and --%s cannot go together: the %s is the whole "
+				"authorisation",
+				*option, parts[i], what);
+	return 0;
+}
+
+static int from_file(
+	struct cl_ctx *c, const char *option, struct eg_auth *out, char **source, struct cl_err *e)
+{
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const char *path = cl_str(c, option);
 	json_t *obj;
 
-	for (size_t i = 0; i < CL_ARRAY_LEN(others); i++)
-		if (cl_given(c, others[i]))
-			return cl_usage(c, e,
-				"--%s and --%s cannot go together: the file is the "
-				"whole authorisation",
-				spec ? "from-spec" : "policy", others[i]);
+	*source = cl_strdup(strcmp(path, "-") ? path : "standard input");
 	if (cl_read_file(path, file_limits.max_bytes, &text, e) ||
 		cl_doc_parse(&d, CL_DOC_JSON, path, text.p, text.len, &file_limits, e) ||
-		member(&d, spec, &obj, e))
+		member(&d, !strcmp(option, "from-spec"), &obj, e))
 		return -1;
 	out->max_cidrs = EG_MAX_CIDRS_FILE;
 	return eg_auth_read(&d, obj, out, e);
 }
 
+/* What no filter means: no network at all, or one without bounds. */
+static int no_filter(const struct cfg *cfg, const struct cfg_executor *x, struct cl_err *e)
+{
+	bool none = !strcmp(x->network, "none");
+
+	(void)cl_fail(e, CL_ECONFIG, "the executor '%s' has no egress filter: %s", x->id,
+		none ? "its sandboxes have no network (network: none)"
+		     : "its sandboxes reach whatever its network reaches");
+	(void)cl_at(e, cfg->file, x->line, x->column);
+	(void)cl_constraint(e, "egress");
+	return cl_fix(e, "set %s.egress_filter.enabled: true%s, then 'cloop hub config check'",
+		x->key, none ? " and network: bridge" : "");
+}
+
+/* What stands before the sandboxes of an executor of the hub. */
+static int from_executor(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e)
+{
+	const char *id = cl_str(c, "executor");
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_cfg struct cfg cfg = CFG_INIT;
+	cleanup_hub struct hub hub = HUB_INIT;
+	const struct cfg_executor *x;
+	bool filtered;
+
+	*source = cl_asprintf("executor %s", id);
+	if (hub_from_ctx(c, &hub, e) || hub_config_for_run(c, &hub, &d, &cfg, e))
+		return -1;
+	if (cfg_executor_find(&cfg, id, &x, e) ||
+		cfg_egress(x, SB_NET_UNTOUCHED, out, &filtered, e)) {
+		/* Not status 1, which would say that --check was answered by DROP. */
+		e->code = CL_ECONFIG;
+		return -1;
+	}
+	if (!filtered)
+		return no_filter(&cfg, x, e);
+	if (!x->enabled)
+		cl_warn(c, "the executor '%s' is off (%s.enabled)", x->id, x->key);
+	return 0;
+}
+
+void egress_notes(const struct cl_ctx *c, const struct eg_auth *a, const char *source)
+{
+	for (size_t i = 0; i < a->notes.n; i++)
+		cl_warn(c, "%s%s%s", source ? source : "", source ? ": " : "", a->notes.v[i]);
+}
+
 int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e)
 {
-	const char *policy = cl_str(c, "policy"), *spec = cl_str(c, "from-spec");
-	const char *path = policy ? policy : spec;
+	const char *option;
+	int rc;
 
-	if (policy && spec)
-		return cl_usage(c, e, "--policy and --from-spec cannot go together");
-	if (!path) {
+	if (whole(c, &option, e))
+		return -1;
+	if (!option) {
 		*source = cl_strdup("flags");
-		return from_flags(c, out, e);
+		rc = from_flags(c, out, e);
+	} else if (!strcmp(option, "executor")) {
+		rc = from_executor(c, out, source, e);
+	} else {
+		rc = from_file(c, option, out, source, e);
 	}
-	*source = cl_strdup(strcmp(path, "-") ? path : "standard input");
-	return from_file(c, path, spec != NULL, out, e);
+	if (!rc)
+		egress_notes(c, out, option ? *source : NULL);
+	return rc;
 }

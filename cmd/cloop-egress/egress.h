@@ -14,10 +14,14 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e);
 int egress_test(struct cl_ctx *c, struct cl_err *e);
 
 /*
- * The authorisation that the command line asks about, from flags or from a file; source
- * is what the listing says it is from, owned. *out is EG_AUTH_INIT.
+ * The authorisation that the command line asks about, from flags, from a file or from an
+ * executor's configuration; source is what the listing says it is from, owned. *out is
+ * EG_AUTH_INIT.
  */
 int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e);
+
+/* What there is to say of an authorisation that was read from `source` (NULL: flags). */
+void egress_notes(const struct cl_ctx *c, const struct eg_auth *a, const char *source);
 
 /* The name of the nft table, and of the NetworkPolicy made of it, when none is given. */
 #define EGRESS_TABLE "cloop_sbx_preview"

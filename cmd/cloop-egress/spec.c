@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "egress.h"
+#include "cli/rows.h"
 
 static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpolicy", "json", NULL};
 
@@ -48,6 +49,12 @@ static const struct cl_opt firewall_opts[] = {
 		.arg = "FILE",
 		.complete = CL_COMP_FILE,
 		.help = "read it from the egress member of a driver's Spec"},
+	{.name = "executor",
+		.letter = 'e',
+		.type = CL_STR,
+		.arg = "ID",
+		.complete = CL_COMP_EXECUTOR,
+		.help = "take what the hub configures for this executor's sandboxes"},
 	{.name = "format",
 		.type = CL_ENUM,
 		.arg = "FORMAT",
@@ -119,6 +126,8 @@ static const struct cl_example firewall_examples[] = {
 		"print the NetworkPolicy of one Pod", true},
 	{"cloop egress firewall --policy policy.json --format json",
 		"compile a stored policy, with its warnings", false},
+	{"cloop egress firewall --executor build-box --check 10.4.5.6:443",
+		"ask what stands before an executor's sandboxes", false},
 	{0},
 };
 
@@ -179,7 +188,13 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
+	CL_ROWS_ENV_HUB,
 	{"NO_COLOR", "when set and not empty: no colour on a terminal"},
+	{0},
+};
+
+static const struct cl_text files[] = {
+	CL_ROW_FILE_CONFIG,
 	{0},
 };
 
@@ -191,5 +206,6 @@ const struct cl_spec egress_spec = {
 	.summary = "compile, explain and check what a sandbox may reach",
 	.verbs = verbs,
 	.environment = environment,
+	.files = files,
 	.see_also = see_also,
 };

@@ -106,7 +106,9 @@ int egress_test(struct cl_ctx *c, struct cl_err *e)
 	}
 	if (policy && load_policy(policy, &given, e))
 		return -1;
+	egress_notes(c, &given, policy);
 	for (size_t i = 0; i < t.n; i++) {
+		egress_notes(c, &t.v[i].suite.auth, t.v[i].name);
 		if (judge(&t.v[i], policy ? &given : NULL, e))
 			return -1;
 		failed += t.v[i].failed;

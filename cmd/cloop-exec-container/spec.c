@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "engine_verbs.h"
 #include "verbs.h"
+#include "cli/rows.h"
 
 extern const struct cl_spec exec_container_spec;
 
@@ -104,7 +105,7 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_RUN_DIR", "where runtime folders are, instead of /run/cloop"},
+	CL_ROW_ENV_RUN_DIR,
 	{"CONTAINERS_CONF", "podman's configuration, passed on"},
 	{"CONTAINERS_STORAGE_CONF", "podman's storage configuration, passed on"},
 	{"DOCKER_HOST", "docker's socket on this machine, passed on"},
@@ -113,7 +114,7 @@ static const struct cl_text environment[] = {
 };
 
 static const struct cl_text files[] = {
-	{"DIR/.cloop/cache", "what the engine said of images, for as long as it holds"},
+	{"HUB/.cloop/cache", "what the engine said of images, for as long as it holds"},
 	{"/run/cloop", "runtime folders of live workloads and setup builds"},
 	{"/usr/local/share/cloop/seccomp", "the profiles for seccomp: strict and userns"},
 	{0},

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hub.h"
+#include "cli/rows.h"
 
 static const struct cl_opt bootstrap_opts[] = {
 	{.name = "external-url",
@@ -169,18 +170,14 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_DIR", "the hub's directory, as -C"},
-	{"CLOOP_HUBS", "another file for the caller's list of hubs"},
-	{"XDG_CONFIG_HOME", "where the list of hubs of a user other than root is, below cloop"},
-	{"XDG_STATE_HOME", "where the hub of a user other than root is, below cloop"},
-	{"HOME", "stands in for the two above"},
+	CL_ROWS_ENV_HUB,
 	{0},
 };
 
 static const struct cl_text files[] = {
-	{"DIR/.cloop/hub.env", "marks a hub's directory"},
-	{"DIR/.cloop/config.yaml", "the configuration"},
-	{"DIR/.cloop/state.db", "the state: runs, journal, counters, audit trail"},
+	{"HUB/.cloop/hub.env", "marks a hub's directory"},
+	CL_ROW_FILE_CONFIG,
+	CL_ROW_FILE_STATE,
 	{"/var/lib/cloop", "root's hub, unless another one is named"},
 	{"/etc/cloop/hubs", "root's list of hubs, one directory a line"},
 	{0},

@@ -2,6 +2,7 @@
 /* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
 #include "run.h"
 #include "base/mem.h"
+#include "policy/config_egress.h"
 #include "policy/runtime_name.h"
 #include "store/journal.h"
 #include "sys/clock.h"
@@ -166,31 +167,19 @@ static void limits(struct cl_ctx *c, struct run_plan *p)
 	p->limits.v[SB_DISK] = sb_effective(0, stated.v[SB_DISK], sb_cap(&ceilings, SB_DISK, NULL));
 }
 
-/* DECISIONS E5: what stands on the executor, and what the project takes from it. */
+/* What may leave the sandbox: NULL where nothing filters it. */
 static int egress(struct run_plan *p, struct cl_err *e)
 {
-	const struct cfg_egress *x = &p->executor->egress;
 	enum sb_net net = sb_network(&p->spec);
 	cleanup_eg_auth struct eg_auth auth = EG_AUTH_INIT;
+	bool filtered;
 
 	p->scope = sb_egress_name(p->spec.egress);
 	p->network_off = net == SB_NET_OFF;
-	if (p->network_off)
-		return 0;
-	if (net == SB_NET_PUBLIC || net == SB_NET_GRANT_PUBLIC) {
-		if (!strcmp(p->executor->network, "none"))
-			return refuse(e, "egress_scope",
-				"set network: bridge on the executor, or ask for egress: none",
-				"capabilities.egress is public, and executor '%s' has network: "
-				"none: that "
-				"would add access",
-				p->executor->id);
-		if (eg_narrow_public(&x->auth, x->enabled, x->internal, &auth, e))
-			return -1;
+	if (cfg_egress(p->executor, net, &auth, &filtered, e))
+		return -1;
+	if (filtered)
 		p->egress = eg_auth_json(&auth);
-	} else if (x->enabled) {
-		p->egress = eg_auth_json(&x->auth);
-	}
 	return 0;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run.h"
+#include "cli/rows.h"
 
 static const struct cl_opt opts[] = {
 	{.name = "project",
@@ -80,17 +81,15 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_DIR", "the hub's directory, as -C"},
-	{"CLOOP_RUN_DIR",
-		"where live workloads have their sockets and pipes, instead of /run/cloop"},
+	CL_ROWS_ENV_HUB,
+	CL_ROW_ENV_RUN_DIR,
 	{0},
 };
 
 static const struct cl_text files[] = {
-	{".cloop/sandbox.yaml",
-		"what the project asks of its sandbox; it can only take access away"},
+	CL_ROW_FILE_SANDBOX,
 	{".cloop/sandbox-run.json", "what the last run was: hashes, image, executor"},
-	{"HUB/.cloop/config.yaml", "the hub's configuration"},
+	CL_ROW_FILE_CONFIG,
 	{0},
 };
 

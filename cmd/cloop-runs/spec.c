@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runs.h"
+#include "cli/rows.h"
 
 static const struct cl_operand run_operand[] = {
 	{.name = "RUN",
@@ -162,14 +163,13 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_DIR", "the hub's directory, as -C"},
-	{"CLOOP_RUN_DIR",
-		"where live workloads have their sockets and pipes, instead of /run/cloop"},
+	CL_ROWS_ENV_HUB,
+	CL_ROW_ENV_RUN_DIR,
 	{0},
 };
 
 static const struct cl_text files[] = {
-	{"HUB/.cloop/state.db", "runs, journal and audit trail"},
+	CL_ROW_FILE_STATE,
 	{"HUB/.cloop/logs/HANDLE", "the newest 64 MiB of a workload's output"},
 	{0},
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sandbox_cmd.h"
+#include "cli/rows.h"
 
 static const char *const formats[] = {"text", "json", "sarif", "github", NULL};
 
@@ -87,7 +88,7 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text files[] = {
-	{".cloop/sandbox.yaml", "what the project asks of its sandbox, cloop-sandbox.yaml(5)"},
+	CL_ROW_FILE_SANDBOX,
 	{0},
 };
 

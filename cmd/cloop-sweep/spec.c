@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "sweep.h"
+#include "cli/rows.h"
 
 static const struct cl_opt opts[] = {
 	{.name = "adopt-only",
@@ -33,9 +34,8 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_DIR", "the hub's directory, as -C"},
-	{"CLOOP_RUN_DIR",
-		"where live workloads have their sockets and pipes, instead of /run/cloop"},
+	CL_ROWS_ENV_HUB,
+	CL_ROW_ENV_RUN_DIR,
 	{0},
 };
 

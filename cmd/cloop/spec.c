@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "front.h"
+#include "cli/rows.h"
 
 static const struct cl_operand help_operands[] = {
 	{.name = "NAME",
@@ -49,7 +50,7 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
-	{"CLOOP_DIR", "the hub's directory, as -C"},
+	CL_ROW_ENV_DIR,
 	{"PATH", "searched for third-party commands named cloop-NAME"},
 	{0},
 };

@@ -153,10 +153,13 @@ bool cfg_has_errors(const struct cfg *c);
 int cfg_first_error(const struct cfg *c, struct cl_err *e);
 
 /*
- * The executor with that id, or the default one (the first) when id is NULL. CL_EREFUSED
- * with constraint "executor" when there is none (the nearest id in the fix), when it is
- * not enabled, or when it is out of service, with the reason.
+ * The executor with that id, or the default one (the first) when id is NULL, whether it is
+ * enabled or not. CL_EREFUSED with constraint "executor" when there is none (what was
+ * probably meant in the fix) or when it is out of service, with the reason.
  */
+int cfg_executor_find(
+	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e);
+/* The same of one that may run something: one that is not enabled is refused too. */
 int cfg_executor(
 	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e);
 

@@ -66,6 +66,21 @@ bool cfg_has_errors(const struct cfg *c)
 	return false;
 }
 
+/* The only id that starts so, else the nearest one. */
+static const char *meant(const char *id, const char *const *ids, size_t n)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; *id && i < n; i++) {
+		if (!cl_starts(ids[i], id))
+			continue;
+		if (found)
+			return cl_nearest(id, ids, n);
+		found = ids[i];
+	}
+	return found ? found : cl_nearest(id, ids, n);
+}
+
 static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 {
 	const char **ids = cl_calloc(c->nexecutors + 1, sizeof(*ids));
@@ -74,11 +89,11 @@ static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 
 	for (size_t i = 0; i < c->nexecutors; i++)
 		ids[i] = c->executors[i].id;
-	near = id ? cl_nearest(id, ids, c->nexecutors) : NULL;
+	near = id ? meant(id, ids, c->nexecutors) : NULL;
 	all = cl_join(ids, c->nexecutors, ", ");
 	free(ids);
 	if (id)
-		(void)cl_fail(e, CL_EREFUSED, "there is no executor '%s'", id);
+		(void)cl_fail(e, CL_EREFUSED, "%s configures no executor '%s'", c->file, id);
 	else
 		(void)cl_fail(e, CL_EREFUSED, "%s configures no executor", c->file);
 	if (near)
@@ -90,7 +105,13 @@ static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 	return cl_constraint(e, "executor");
 }
 
-int cfg_executor(
+static int refuse_executor(const struct cfg *c, const struct cfg_executor *x, struct cl_err *e)
+{
+	(void)cl_at(e, c->file, x->line, x->column);
+	return cl_constraint(e, "executor");
+}
+
+int cfg_executor_find(
 	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e)
 {
 	const struct cfg_executor *x = NULL;
@@ -101,20 +122,30 @@ int cfg_executor(
 			x = &c->executors[i];
 	if (!x)
 		return no_executor(c, id, e);
-	if (!x->disabled_reason && x->enabled) {
+	if (!x->disabled_reason) {
 		*out = x;
 		return 0;
 	}
-	if (x->disabled_reason) {
-		(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is out of service: %s", x->id,
-			x->disabled_reason);
-		(void)cl_fix(e, "%s", x->disabled_fix ? x->disabled_fix : "cloop hub config check");
-	} else {
-		(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is off", x->id);
-		(void)cl_fix(e, "set %s.enabled: true in %s", x->key, c->file);
-	}
-	(void)cl_at(e, c->file, x->line, x->column);
-	return cl_constraint(e, "executor");
+	(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is out of service: %s", x->id,
+		x->disabled_reason);
+	(void)cl_fix(e, "%s", x->disabled_fix ? x->disabled_fix : "cloop hub config check");
+	return refuse_executor(c, x, e);
+}
+
+int cfg_executor(
+	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e)
+{
+	const struct cfg_executor *x;
+
+	if (cfg_executor_find(c, id, out, e))
+		return -1;
+	x = *out;
+	if (x->enabled)
+		return 0;
+	*out = NULL;
+	(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is off", x->id);
+	(void)cl_fix(e, "set %s.enabled: true in %s", x->key, c->file);
+	return refuse_executor(c, x, e);
 }
 
 int cfg_feature(const struct cfg *c, const char *feature, struct cl_err *e)

@@ -28,6 +28,7 @@ struct eg_auth {
 	size_t nresolvers, nbrokers, resolvers_cap, brokers_cap;
 	struct cl_strv hosts; /* host_patterns: named in a warning, not enforceable here */
 	size_t max_cidrs;     /* of allow and of deny each; 0: EG_MAX_CIDRS */
+	struct cl_strv notes; /* what there is to say of texts that were taken all the same */
 };
 /* What the guides bound; a policy in a file of its own may have EG_MAX_CIDRS_FILE. */
 #define EG_MAX_CIDRS      256
@@ -42,7 +43,18 @@ void eg_auth_add_deny(struct eg_auth *a, const struct pol_prefix *p);
 void eg_auth_add_port(struct eg_auth *a, uint16_t port);
 void eg_auth_add_resolver(struct eg_auth *a, const struct pol_endpoint *p);
 void eg_auth_add_broker(struct eg_auth *a, const struct pol_endpoint *p);
-void eg_auth_copy(const struct eg_auth *from, struct eg_auth *to); /* to is EG_AUTH_INIT */
+/* All but the notes; to is EG_AUTH_INIT. */
+void eg_auth_copy(const struct eg_auth *from, struct eg_auth *to);
+
+/* The lists of an authorisation, as texts. */
+enum eg_list { EG_LIST_ALLOW, EG_LIST_DENY, EG_LIST_RESOLVERS, EG_LIST_BROKERS, EG_LIST_HOSTS };
+/*
+ * Adds one entry: an address alone is a host range, a resolver's default port is 53. A range
+ * whose address has bits beyond its length is masked, and a note says so. `what` is for
+ * messages and notes. CL_EDATA.
+ */
+int eg_auth_take(
+	struct eg_auth *a, enum eg_list list, const char *text, const char *what, struct cl_err *e);
 
 /* Checks a host pattern: letters, digits, "-_.:/", wildcards * and ?, no "..". CL_EDATA. */
 int eg_check_host(const char *pattern, const char *what, struct cl_err *e);

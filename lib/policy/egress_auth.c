@@ -15,6 +15,7 @@ void eg_auth_release(struct eg_auth *a)
 	free(a->resolvers);
 	free(a->brokers);
 	cl_strv_release(&a->hosts);
+	cl_strv_release(&a->notes);
 	*a = EG_AUTH_INIT;
 }
 
@@ -83,69 +84,65 @@ int eg_check_host(const char *pattern, const char *what, struct cl_err *e)
 		EG_MAX_HOST);
 }
 
-/* One text of a list, added to the authorisation. */
-typedef int (*take_fn)(struct eg_auth *a, const char *s, const char *what, struct cl_err *e);
-
-static int take_allow(struct eg_auth *a, const char *s, const char *what, struct cl_err *e)
+static int take_range(struct eg_auth *a, void (*add)(struct eg_auth *, const struct pol_prefix *),
+	const char *text, const char *what, struct cl_err *e)
 {
 	struct pol_prefix p;
+	struct cl_err note;
 
-	if (pol_prefix_parse(s, true, what, &p, e))
+	if (pol_prefix_parse(text, true, what, &p, e))
 		return -1;
-	eg_auth_add_allow(a, &p);
+	add(a, &p);
+	if (pol_prefix_masked(text, &p, &note))
+		cl_strv_addf(&a->notes, "%s: %s; %s", what, note.msg, note.fix);
 	return 0;
 }
 
-static int take_deny(struct eg_auth *a, const char *s, const char *what, struct cl_err *e)
-{
-	struct pol_prefix p;
-
-	if (pol_prefix_parse(s, true, what, &p, e))
-		return -1;
-	eg_auth_add_deny(a, &p);
-	return 0;
-}
-
-static int take_resolver(struct eg_auth *a, const char *s, const char *what, struct cl_err *e)
+static int take_endpoint(struct eg_auth *a,
+	void (*add)(struct eg_auth *, const struct pol_endpoint *), uint16_t port, const char *text,
+	const char *what, struct cl_err *e)
 {
 	struct pol_endpoint p;
 
-	if (pol_endpoint_parse(s, 53, what, &p, e))
+	if (pol_endpoint_parse(text, port, what, &p, e))
 		return -1;
-	eg_auth_add_resolver(a, &p);
+	add(a, &p);
 	return 0;
 }
 
-static int take_broker(struct eg_auth *a, const char *s, const char *what, struct cl_err *e)
+int eg_auth_take(
+	struct eg_auth *a, enum eg_list list, const char *text, const char *what, struct cl_err *e)
 {
-	struct pol_endpoint p;
-
-	if (pol_endpoint_parse(s, 0, what, &p, e))
-		return -1;
-	eg_auth_add_broker(a, &p);
-	return 0;
-}
-
-static int take_host(struct eg_auth *a, const char *s, const char *what, struct cl_err *e)
-{
-	if (eg_check_host(s, what, e))
-		return -1;
-	cl_strv_add(&a->hosts, s);
-	return 0;
+	switch (list) {
+	case EG_LIST_ALLOW:
+		return take_range(a, eg_auth_add_allow, text, what, e);
+	case EG_LIST_DENY:
+		return take_range(a, eg_auth_add_deny, text, what, e);
+	case EG_LIST_RESOLVERS:
+		return take_endpoint(a, eg_auth_add_resolver, 53, text, what, e);
+	case EG_LIST_BROKERS:
+		return take_endpoint(a, eg_auth_add_broker, 0, text, what, e);
+	case EG_LIST_HOSTS:
+	default:
+		if (eg_check_host(text, what, e))
+			return -1;
+		cl_strv_add(&a->hosts, text);
+		return 0;
+	}
 }
 
 static const struct {
 	const char *key;
-	take_fn take;
+	enum eg_list list;
 } text_lists[] = {
-	{"allow_cidrs", take_allow},
-	{"deny_cidrs", take_deny},
-	{"resolvers", take_resolver},
-	{"brokers", take_broker},
-	{"host_patterns", take_host},
+	{"allow_cidrs", EG_LIST_ALLOW},
+	{"deny_cidrs", EG_LIST_DENY},
+	{"resolvers", EG_LIST_RESOLVERS},
+	{"brokers", EG_LIST_BROKERS},
+	{"host_patterns", EG_LIST_HOSTS},
 };
 
-static int read_texts(struct cl_doc *d, const json_t *obj, const char *key, take_fn take,
+static int read_texts(struct cl_doc *d, const json_t *obj, const char *key, enum eg_list which,
 	struct eg_auth *out, struct cl_err *e)
 {
 	json_t *list = NULL;
@@ -164,7 +161,7 @@ static int read_texts(struct cl_doc *d, const json_t *obj, const char *key, take
 		if (!text || !*text)
 			continue;
 		(void)snprintf(what, sizeof(what), "%s[%zu]", key, i);
-		if (!take(out, text, what, e))
+		if (!eg_auth_take(out, which, text, what, e))
 			continue;
 		cl_doc_where(d, list, NULL, i, false, &line, &column);
 		return cl_at(e, d->name, line, column);
@@ -212,7 +209,7 @@ int eg_auth_read(struct cl_doc *d, json_t *obj, struct eg_auth *out, struct cl_e
 		cl_doc_bool(d, obj, "silent", &out->silent, e) || read_ports(d, obj, out, e))
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(text_lists); i++)
-		if (read_texts(d, obj, text_lists[i].key, text_lists[i].take, out, e))
+		if (read_texts(d, obj, text_lists[i].key, text_lists[i].list, out, e))
 			return -1;
 	return 0;
 }

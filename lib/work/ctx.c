@@ -34,14 +34,6 @@ int hub_from_ctx(const struct cl_ctx *c, struct hub *out, struct cl_err *e)
 	return hub_find(&env.ask, out, e);
 }
 
-int hub_store_from_ctx(const struct cl_ctx *c, enum store_mode mode, struct hub *hub,
-	struct store **store, struct cl_err *e)
-{
-	if (hub_from_ctx(c, hub, e))
-		return -1;
-	return store_open(hub->state, mode, store, e);
-}
-
 int hub_config_for_run(const struct cl_ctx *c, const struct hub *hub, struct cl_doc *d,
 	struct cfg *cfg, struct cl_err *e)
 {
