@@ -201,3 +201,19 @@ void cl_hex(const void *p, size_t len, char *out)
 	}
 	*out = '\0';
 }
+
+bool cl_unhex(const char *s, unsigned char *out, size_t len)
+{
+	static const char hex[] = "0123456789abcdef";
+
+	if (strlen(s) != 2 * len)
+		return false;
+	for (size_t i = 0; i < len; i++) {
+		const char *hi = strchr(hex, s[2 * i]), *lo = strchr(hex, s[2 * i + 1]);
+
+		if (!hi || !lo)
+			return false;
+		out[i] = (unsigned char)((hi - hex) << 4 | (lo - hex));
+	}
+	return true;
+}

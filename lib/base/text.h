@@ -42,6 +42,8 @@ char *cl_join(const char *const *v, size_t n, const char *sep);
 const char *cl_nearest(const char *word, const char *const *candidates, size_t n);
 /* Lower-case hex of len bytes; out holds 2*len+1. */
 void cl_hex(const void *p, size_t len, char *out);
+/* Exactly 2 * len lower-case hex digits into out; false for any other text. */
+bool cl_unhex(const char *s, unsigned char *out, size_t len);
 
 #define CL_LOWER  "abcdefghijklmnopqrstuvwxyz"
 #define CL_UPPER  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "seal/root.h"
 
-#include "base/buf.h"
-#include "base/encode.h"
+#include "base/b64.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -34,7 +33,7 @@ static int missing(struct cl_err *e)
 int seal_root_parse(
 	const void *text, size_t len, const char *source, struct seal_root *out, struct cl_err *e)
 {
-	size_t n = 0;
+	cleanup_buf struct cl_buf bytes = CL_BUF_SECRET;
 
 	if (!len) {
 		(void)cl_fail(e, CL_ECONFIG, "the root key of %s is empty", source);
@@ -42,17 +41,10 @@ int seal_root_parse(
 		return cl_fix(e, "put the key back from its escrow: cloop hub key escrow import");
 	}
 	(void)snprintf(out->source, sizeof(out->source), "%s", source);
-	if (len == SEAL_ROOT_TEXT) {
-		if (seal_buf_make(&out->key, CL_BASE64_DECODED(SEAL_ROOT_TEXT), e))
-			return -1;
-		out->raw = cl_unbase64(CL_BASE64_URL, text, len, out->key.p, &n);
-		if (out->raw) {
-			out->key.len = n;
-			return 0;
-		}
-		seal_buf_release(&out->key);
-	}
-	return seal_buf_copy(&out->key, text, len, e);
+	out->raw = len == SEAL_ROOT_TEXT && cl_b64_decode(CL_B64_URL, text, len, false, &bytes) &&
+		   bytes.len == SEAL_KEY;
+	return out->raw ? seal_buf_copy(&out->key, bytes.p, bytes.len, e)
+			: seal_buf_copy(&out->key, text, len, e);
 }
 
 /* Below a .cloop directory a key would lie beside what it seals, and go where backups of it go. */
@@ -164,12 +156,12 @@ int seal_root_find(const struct seal_ask *ask, struct seal_root *out, struct cl_
 
 int seal_root_text(const struct seal_root *r, struct seal_buf *out, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
+
 	if (!r->raw)
 		return seal_buf_copy(out, r->key.p, r->key.len, e);
-	if (seal_buf_make(out, CL_BASE64_LEN(r->key.len), e))
-		return -1;
-	out->len = cl_base64_to(CL_BASE64_URL, r->key.p, r->key.len, (char *)out->p);
-	return 0;
+	cl_b64_encode(CL_B64_URL, r->key.p, r->key.len, &text);
+	return seal_buf_copy(out, text.p, text.len, e);
 }
 
 const char *seal_root_method(const struct seal_root *r)

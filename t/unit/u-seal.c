@@ -2,7 +2,6 @@
 /* The primitives, the envelope and the root key, against answers that others published. */
 #include "unit.h"
 #include "tsv.h"
-#include "base/encode.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "seal/envelope.h"

@@ -182,3 +182,17 @@ void test_text__hex(void)
 	cl_hex("", 0, out);
 	CHECK_STR(out, "");
 }
+
+void test_text__unhex(void)
+{
+	unsigned char out[4];
+
+	CHECK(cl_unhex("00ff10ab", out, 4));
+	CHECK(!memcmp(out, "\x00\xff\x10\xab", 4));
+	CHECK(cl_unhex("", out, 0));
+	CHECK(!cl_unhex("00ff10a", out, 4));
+	CHECK(!cl_unhex("00ff10abc", out, 4));
+	CHECK(!cl_unhex("00FF10AB", out, 4));
+	CHECK(!cl_unhex("00ff10ag", out, 4));
+	CHECK(!cl_unhex("00ff 0ab", out, 4));
+}
