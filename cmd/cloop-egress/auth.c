@@ -127,7 +127,7 @@ static int whole(struct cl_ctx *c, const char **option, struct cl_err *e)
 }
 
 static int from_file(
-	struct cl_ctx *c, const char *option, struct eg_auth *out, char **source, struct cl_err *e)
+	struct cl_ctx *c, const char *option, struct eg_stack *out, char **source, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -140,7 +140,7 @@ static int from_file(
 		member(&d, !strcmp(option, "from-spec"), &obj, e))
 		return -1;
 	out->max_cidrs = EG_MAX_CIDRS_FILE;
-	return eg_auth_read(&d, obj, out, e);
+	return eg_stack_read(&d, obj, out, e);
 }
 
 /* What no filter means: no network at all, or one without bounds. */
@@ -158,7 +158,7 @@ static int no_filter(const struct cfg *cfg, const struct cfg_executor *x, struct
 }
 
 /* What stands before the sandboxes of an executor of the hub. */
-static int from_executor(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e)
+static int from_executor(struct cl_ctx *c, struct eg_stack *out, char **source, struct cl_err *e)
 {
 	const char *id = cl_str(c, "executor");
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -171,7 +171,7 @@ static int from_executor(struct cl_ctx *c, struct eg_auth *out, char **source, s
 	if (hub_from_ctx(c, &hub, e) || hub_config_for_run(c, &hub, &d, &cfg, e))
 		return -1;
 	if (cfg_executor_find(&cfg, id, &x, e) ||
-		cfg_egress(x, SB_NET_UNTOUCHED, out, &filtered, e)) {
+		cfg_egress(x, SB_NET_UNTOUCHED, eg_stack_add(out, NULL, 0), &filtered, e)) {
 		/* Not status 1, which would say that --check was answered by DROP. */
 		e->code = CL_ECONFIG;
 		return -1;
@@ -183,13 +183,15 @@ static int from_executor(struct cl_ctx *c, struct eg_auth *out, char **source, s
 	return 0;
 }
 
-void egress_notes(const struct cl_ctx *c, const struct eg_auth *a, const char *source)
+void egress_notes(const struct cl_ctx *c, const struct eg_stack *s, const char *source)
 {
-	for (size_t i = 0; i < a->notes.n; i++)
-		cl_warn(c, "%s%s%s", source ? source : "", source ? ": " : "", a->notes.v[i]);
+	for (size_t i = 0; i < s->n; i++)
+		for (size_t k = 0; k < s->v[i].auth.notes.n; k++)
+			cl_warn(c, "%s%s%s", source ? source : "", source ? ": " : "",
+				s->v[i].auth.notes.v[k]);
 }
 
-int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e)
+int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct cl_err *e)
 {
 	const char *option;
 	int rc;
@@ -198,7 +200,7 @@ int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_
 		return -1;
 	if (!option) {
 		*source = cl_strdup("flags");
-		rc = from_flags(c, out, e);
+		rc = from_flags(c, eg_stack_add(out, NULL, 0), e);
 	} else if (!strcmp(option, "executor")) {
 		rc = from_executor(c, out, source, e);
 	} else {

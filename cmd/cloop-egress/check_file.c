@@ -16,19 +16,19 @@
 
 #define READ_SIZE 65536
 
-/* How the lines that one rule decides end; made when the first is. */
+/* How the lines that one rule decides begin and end; made when the first is. */
 struct ending {
-	char *text;
-	size_t len;
+	char *begin, *text; /* begin: of a JSON line */
+	size_t begin_len, len;
 };
 
 struct asker {
+	const struct eg_policy *policy;
 	const struct flat *flat;
+	const char *source; /* the level of a policy without levels */
 	const char *name;
 	bool json, all;
 	struct ending *endings; /* by rule + 1 */
-	char *begin;            /* of a JSON line */
-	size_t begin_len;
 	unsigned line;
 	struct cl_buf out;
 };
@@ -45,14 +45,19 @@ static char *json_quoted(const char *text)
 static const struct ending *ending(struct asker *k, const struct eg_answer *a)
 {
 	struct ending *x = &k->endings[a->rule + 1];
-	cleanup_free char *reason = NULL;
+	const char *level = eg_level_of(k->policy, a->rule);
+	cleanup_free char *reason = NULL, *quoted = NULL;
 	const char *verdict = a->verdict == EG_ALLOW ? "allow" : "drop";
 
 	if (x->text)
 		return x;
 	if (!k->json) {
-		x->text = cl_asprintf(" \u2014 %s\n", a->reason);
+		x->text = level ? cl_asprintf(" \u2014 %s [%s]\n", a->reason, level)
+				: cl_asprintf(" \u2014 %s\n", a->reason);
 	} else {
+		quoted = json_quoted(level ? level : k->source);
+		x->begin = cl_asprintf("{\"level\":%s,\"query\":\"", quoted);
+		x->begin_len = strlen(x->begin);
 		reason = json_quoted(a->reason);
 		x->text =
 			a->rule < 0
@@ -74,7 +79,7 @@ static void answer(struct asker *k, const struct eg_question *q)
 	size_t addr_at, addr_len, len = eg_question_text(q, query, &addr_at, &addr_len);
 
 	if (k->json) {
-		cl_buf_add(&k->out, k->begin, k->begin_len);
+		cl_buf_add(&k->out, end->begin, end->begin_len);
 	} else {
 		cl_buf_add(&k->out, a.verdict == EG_ALLOW ? "ALLOW " : "DROP  ", 6);
 		cl_buf_add(&k->out, query + addr_at, addr_len);
@@ -155,10 +160,11 @@ static int open_questions(const char *path, struct cl_err *e)
 
 static void asker_release(struct asker *k, size_t nrules)
 {
-	for (size_t i = 0; i <= nrules; i++)
+	for (size_t i = 0; i <= nrules; i++) {
+		free(k->endings[i].begin);
 		free(k->endings[i].text);
+	}
 	free(k->endings);
-	free(k->begin);
 	cl_buf_release(&k->out);
 }
 
@@ -166,9 +172,10 @@ int egress_check_file(
 	struct cl_ctx *c, const struct eg_policy *p, const char *source, struct cl_err *e)
 {
 	cleanup_flat struct flat flat = FLAT_INIT;
-	cleanup_free char *level = json_quoted(source);
 	const char *path = cl_str(c, "check-file");
-	struct asker k = {.flat = &flat,
+	struct asker k = {.policy = p,
+		.flat = &flat,
+		.source = source,
 		.name = strcmp(path, "-") ? path : "standard input",
 		.json = c->json,
 		.all = true,
@@ -180,8 +187,6 @@ int egress_check_file(
 		return -1;
 	flat_build(p, true, &flat);
 	k.endings = cl_calloc(p->nrules + 1, sizeof(*k.endings));
-	k.begin = cl_asprintf("{\"level\":%s,\"query\":\"", level);
-	k.begin_len = strlen(k.begin);
 	rc = ask_all(&k, fd, e);
 	/* The lines before one that is broken have their answers. */
 	if (!rc)

@@ -3,7 +3,7 @@
 #define CMD_EGRESS_H
 
 #include "cli/cli.h"
-#include "policy/egress.h"
+#include "policy/egress_stack.h"
 
 extern const struct cl_spec egress_spec;
 
@@ -14,14 +14,14 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e);
 int egress_test(struct cl_ctx *c, struct cl_err *e);
 
 /*
- * The authorisation that the command line asks about, from flags, from a file or from an
+ * The policy that the command line asks about, from flags, from a file or from an
  * executor's configuration; source is what the listing says it is from, owned. *out is
- * EG_AUTH_INIT.
+ * EG_STACK_INIT.
  */
-int egress_auth(struct cl_ctx *c, struct eg_auth *out, char **source, struct cl_err *e);
+int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct cl_err *e);
 
-/* What there is to say of an authorisation that was read from `source` (NULL: flags). */
-void egress_notes(const struct cl_ctx *c, const struct eg_auth *a, const char *source);
+/* What there is to say of a policy that was read from `source` (NULL: flags). */
+void egress_notes(const struct cl_ctx *c, const struct eg_stack *s, const char *source);
 
 /* The name of the nft table, and of the NetworkPolicy made of it, when none is given. */
 #define EGRESS_TABLE "cloop_sbx_preview"
@@ -33,9 +33,12 @@ void egress_notes(const struct cl_ctx *c, const struct eg_auth *a, const char *s
 int egress_networkpolicy_options(struct cl_ctx *c, bool chosen, struct cl_err *e);
 int egress_networkpolicy(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
 
-/* Answers every --check. 0: all allowed, 1: one was dropped, -1 with *e. */
-int egress_check(struct cl_ctx *c, const struct eg_policy *p, struct cl_err *e);
-/* Answers every line of --check-file; source: where the policy is from. As egress_check. */
+/*
+ * Answers every --check; source: where the policy is from. 0: all allowed, 1: one was
+ * dropped, -1 with *e.
+ */
+int egress_check(struct cl_ctx *c, const struct eg_policy *p, const char *source, struct cl_err *e);
+/* Answers every line of --check-file. As egress_check. */
 int egress_check_file(
 	struct cl_ctx *c, const struct eg_policy *p, const char *source, struct cl_err *e);
 

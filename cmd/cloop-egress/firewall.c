@@ -72,15 +72,15 @@ static const char *format_of(struct cl_ctx *c, struct cl_err *e)
 
 int egress_firewall(struct cl_ctx *c, struct cl_err *e)
 {
-	cleanup_eg_auth struct eg_auth auth = EG_AUTH_INIT;
+	cleanup_eg_stack struct eg_stack stack = EG_STACK_INIT;
 	cleanup_eg_policy struct eg_policy policy = EG_POLICY_INIT;
 	cleanup_free char *source = NULL;
 	const char *format = format_of(c, e);
 
-	if (!format || egress_auth(c, &auth, &source, e) || eg_compile(&auth, &policy, e))
+	if (!format || egress_stack(c, &stack, &source, e) || eg_stack_compile(&stack, &policy, e))
 		return -1;
 	if (cl_given(c, "check"))
-		return egress_check(c, &policy, e);
+		return egress_check(c, &policy, source, e);
 	if (cl_given(c, "check-file"))
 		return egress_check_file(c, &policy, source, e);
 	if (!strcmp(format, "nft") || !strcmp(format, "nft-bridge"))

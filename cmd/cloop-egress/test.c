@@ -40,7 +40,7 @@ static int load_suite(const char *path, struct test_file *f, struct cl_err *e)
 }
 
 /* The policy of --policy, for every file. */
-static int load_policy(const char *path, struct eg_auth *out, struct cl_err *e)
+static int load_policy(const char *path, struct eg_stack *out, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -48,12 +48,12 @@ static int load_policy(const char *path, struct eg_auth *out, struct cl_err *e)
 	out->max_cidrs = EG_MAX_CIDRS_FILE;
 	return cl_read_file(path, limits.max_bytes, &text, e) ||
 			       cl_doc_parse(&d, CL_DOC_JSON, path, text.p, text.len, &limits, e) ||
-			       eg_auth_read(&d, d.root, out, e)
+			       eg_stack_read(&d, d.root, out, e)
 		       ? -1
 		       : 0;
 }
 
-static int judge(struct test_file *f, const struct eg_auth *given, struct cl_err *e)
+static int judge(struct test_file *f, const struct eg_stack *given, struct cl_err *e)
 {
 	if (given && f->suite.has_policy) {
 		(void)cl_fail(e, CL_EDATA, "%s has a policy of its own", f->name);
@@ -63,7 +63,7 @@ static int judge(struct test_file *f, const struct eg_auth *given, struct cl_err
 		(void)cl_fail(e, CL_EDATA, "%s has no policy to test", f->name);
 		return cl_fix(e, "write one under 'policy:', or name one with --policy FILE");
 	}
-	if (eg_compile(given ? given : &f->suite.auth, &f->policy, e))
+	if (eg_stack_compile(given ? given : &f->suite.policy, &f->policy, e))
 		return cl_wrap(e, "%s", f->name);
 	flat_build(&f->policy, true, &f->flat);
 	f->results = cl_calloc(f->suite.ncases + 1, sizeof(*f->results));
@@ -88,7 +88,7 @@ int egress_test(struct cl_ctx *c, struct cl_err *e)
 {
 	const char *format = c->json ? "json" : cl_str_or(c, "format", "tap");
 	const char *policy = cl_str(c, "policy");
-	cleanup_eg_auth struct eg_auth given = EG_AUTH_INIT;
+	cleanup_eg_stack struct eg_stack given = EG_STACK_INIT;
 	cleanup_files struct test_files t = {0};
 	size_t failed = 0;
 
@@ -108,7 +108,7 @@ int egress_test(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	egress_notes(c, &given, policy);
 	for (size_t i = 0; i < t.n; i++) {
-		egress_notes(c, &t.v[i].suite.auth, t.v[i].name);
+		egress_notes(c, &t.v[i].suite.policy, t.v[i].name);
 		if (judge(&t.v[i], policy ? &given : NULL, e))
 			return -1;
 		failed += t.v[i].failed;

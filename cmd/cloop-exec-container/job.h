@@ -39,6 +39,7 @@ struct job {
 	char *network; /* name of the network, as engine or bridge altname */
 	char *table;   /* its filter, or NULL */
 	struct eg_policy policy;
+	struct eg_auth names; /* its resolvers: what the filter lets through */
 	bool has_policy;
 	struct net_have net;
 	int net_lock; /* held while a shared network is joined; -1 */

@@ -5,6 +5,7 @@
  */
 #include "job.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -57,11 +58,31 @@ static int choose_backend(struct job *j, struct cl_err *e)
 		bridge, bridge);
 }
 
+/*
+ * Stored rule sets differ from run to run, and what a network's filter says holds for all
+ * that share it: its name carries what the levels say. NULL: no levels.
+ */
+static char *rules_key(const struct eg_stack *s)
+{
+	cleanup_free char *text = NULL;
+	char hex[CL_SHA256_HEX];
+	json_t *j;
+
+	if (!s->n || !s->v[0].name)
+		return NULL;
+	j = eg_stack_json(s);
+	text = cl_json_text(j);
+	json_decref(j);
+	cl_sha256_hex(text, strlen(text), hex);
+	return cl_asprintf("r%.12s", hex);
+}
+
 int job_plan_network(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
 	const char *configured = s->executor->network;
-	const char *key = s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
+	cleanup_free char *rules = rules_key(&s->egress);
+	const char *key = rules ? rules : s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
 
 	j->net_kind = JOB_NET_NONE;
 	if (s->network_disabled || s->scope == SB_EGRESS_NONE || !strcmp(configured, "none"))
@@ -71,12 +92,13 @@ int job_plan_network(struct job *j, struct cl_err *e)
 	if (s->has_egress) {
 		if (j->engine.rootless)
 			return refuse_rootless(j, e);
-		if (eg_compile(&s->egress, &j->policy, e))
+		if (eg_stack_compile(&s->egress, &j->policy, e))
 			return -1;
 		j->has_policy = true;
 		/* Rules that reach nothing are the same as no network, and safer. */
-		if (j->policy.mode == EG_ISOLATED && !s->egress.nresolvers)
+		if (!eg_reaches_anything(&j->policy))
 			return 0;
+		eg_stack_resolvers(&s->egress, &j->policy, &j->names);
 	} else if (strcmp(configured, "bridge") != 0 || !engine_takes_namespaces(j)) {
 		j->net_kind = JOB_NET_ENGINE;
 		j->network = cl_strdup(configured);

@@ -97,7 +97,7 @@ static int put_names(struct setup *u, bool networked, struct cl_err *e)
 
 	ct_hosts_file("setup", (const char *const *)s->executor->allow_hosts.v,
 		networked ? s->executor->allow_hosts.n : 0, &hosts);
-	ct_resolv_file(s->egress.resolvers, networked ? s->egress.nresolvers : 0, &resolv);
+	ct_resolv_file(u->job.names.resolvers, networked ? u->job.names.nresolvers : 0, &resolv);
 	cl_buf_adds(&name, "setup\n");
 	return put_name(u, 0, "hosts", "/etc/hosts", &hosts, e) ||
 			       put_name(u, 1, "resolv.conf", "/etc/resolv.conf", &resolv, e) ||

@@ -208,7 +208,7 @@ static int put_names(const char *dir, const struct job *j, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf hosts = CL_BUF_INIT, resolv = CL_BUF_INIT, name = CL_BUF_INIT;
 	const struct work_spec *s = j->spec;
-	const struct eg_auth *a = s->has_egress ? &s->egress : NULL;
+	const struct eg_auth *a = &j->names;
 
 	cl_buf_addf(&hosts, "127.0.0.1\tlocalhost %s\n::1\tlocalhost\n", j->name);
 	for (size_t i = 0; i < s->executor->allow_hosts.n && j->net_kind != JOB_NET_NONE; i++) {
@@ -218,7 +218,7 @@ static int put_names(const char *dir, const struct job *j, struct cl_err *e)
 			cl_buf_addf(&hosts, "%s\t%.*s\n", colon + 1, (int)(colon - h), h);
 	}
 	cl_buf_adds(&resolv, "# written by cloop\n");
-	for (size_t i = 0; a && i < a->nresolvers && j->net_kind != JOB_NET_NONE; i++) {
+	for (size_t i = 0; i < a->nresolvers && j->net_kind != JOB_NET_NONE; i++) {
 		char text[POL_ADDR_TEXT];
 
 		/* resolv.conf has no way to say another port. */

@@ -30,6 +30,7 @@ void job_release(struct job *j)
 	free(j->network);
 	free(j->table);
 	eg_policy_release(&j->policy);
+	eg_auth_release(&j->names);
 	cg_oom_release(&j->oom);
 	cg_release(&j->cg);
 	if (j->project_fd >= 0)

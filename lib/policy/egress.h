@@ -80,6 +80,7 @@ struct eg_rule {
 	bool denied;        /* operator deny list */
 	bool carve;         /* never waived: translation prefixes and unnamed metadata services */
 	bool internet;      /* the public Internet: no address of the host's (flat_build_named) */
+	const char *level;  /* whose rule it is (egress_stack.h), the policy's; NULL: no levels */
 };
 
 struct eg_policy {
@@ -90,6 +91,7 @@ struct eg_policy {
 	struct cl_strv warnings;
 	uint16_t *ports;        /* what the rules' ports point into */
 	struct cl_strv reasons; /* those that are not static */
+	struct cl_strv levels;  /* of a stack, the outermost first; none: one policy alone */
 };
 #define EG_POLICY_INIT ((struct eg_policy){0})
 void eg_policy_release(struct eg_policy *p);
@@ -114,6 +116,9 @@ struct eg_answer {
 /* First match. `wire`: without the namespace-local rules. Mapped addresses are unmapped. */
 struct eg_answer eg_evaluate(const struct eg_policy *p, const struct pol_addr *a, uint16_t port,
 	enum eg_proto proto, bool wire);
+
+/* The level of what decided, by eg_answer.rule; NULL: the policy has no levels. */
+const char *eg_level_of(const struct eg_policy *p, int rule);
 
 /* "filtered", "brokered", "isolated"; "any", "tcp", "udp". */
 const char *eg_mode_name(enum eg_mode m);

@@ -15,6 +15,7 @@ void eg_policy_release(struct eg_policy *p)
 	free(p->ports);
 	cl_strv_release(&p->warnings);
 	cl_strv_release(&p->reasons);
+	cl_strv_release(&p->levels);
 	*p = EG_POLICY_INIT;
 }
 

@@ -63,12 +63,17 @@ static void put_rule(const struct eg_rule *r, bool colour, struct cl_buf *out)
 	pol_prefix_text(&r->prefix, prefix);
 	eg_ports_text(r->ports, r->nports, ",", &ports);
 	cl_buf_addf(&reason, "%s%s", r->reason, r->local ? " [namespace-local]" : "");
+	if (r->level && !r->local)
+		cl_buf_addf(&reason, " [%s]", r->level);
 	put_line(out, colour, r->verdict, prefix,
 		r->proto == EG_PROTO_ANY ? "" : eg_proto_name(r->proto), ports.p, reason.p);
 }
 
 void eg_render_rules(const struct eg_policy *p, const char *source, bool colour, struct cl_buf *out)
 {
+	cleanup_buf struct cl_buf last = CL_BUF_INIT;
+
+	cl_buf_adds(&last, EG_SAY_DEFAULT);
 	cl_buf_addf(out, "IP-layer egress filter  mode %s, %zu rules, from %s\n\n",
 		eg_mode_name(p->mode), p->nrules, source);
 	for (size_t i = 0; i < p->warnings.n; i++) {
@@ -77,7 +82,9 @@ void eg_render_rules(const struct eg_policy *p, const char *source, bool colour,
 	}
 	for (size_t i = 0; i < p->nrules; i++)
 		put_rule(&p->rules[i], colour, out);
-	put_line(out, colour, EG_DROP, "0.0.0.0/0", "", "any", EG_SAY_DEFAULT);
+	if (p->levels.n)
+		cl_buf_addf(&last, " [%s]", p->levels.v[0]);
+	put_line(out, colour, EG_DROP, "0.0.0.0/0", "", "any", last.p);
 }
 
 static json_t *rule_json(const struct eg_rule *r)
@@ -97,12 +104,14 @@ static json_t *rule_json(const struct eg_rule *r)
 	(void)json_object_set_new(obj, "local", json_boolean(r->local));
 	(void)json_object_set_new(obj, "denied", json_boolean(r->denied));
 	(void)json_object_set_new(obj, "carve", json_boolean(r->carve));
+	if (r->level)
+		(void)json_object_set_new(obj, "level", cl_json_string(r->level));
 	return obj;
 }
 
 json_t *eg_policy_json(const struct eg_policy *p)
 {
-	json_t *rules = json_array(), *warnings = json_array(), *obj = json_object();
+	json_t *rules = json_array(), *warnings = json_array(), *obj = json_object(), *levels;
 
 	for (size_t i = 0; i < p->nrules; i++)
 		(void)json_array_append_new(rules, rule_json(&p->rules[i]));
@@ -113,5 +122,11 @@ json_t *eg_policy_json(const struct eg_policy *p)
 	(void)json_object_set_new(obj, "warnings", warnings);
 	(void)json_object_set_new(obj, "default", json_string("drop"));
 	(void)json_object_set_new(obj, "silent", json_boolean(p->silent));
+	if (!p->levels.n)
+		return obj;
+	levels = json_array();
+	for (size_t i = 0; i < p->levels.n; i++)
+		(void)json_array_append_new(levels, cl_json_string(p->levels.v[i]));
+	(void)json_object_set_new(obj, "levels", levels);
 	return obj;
 }

@@ -21,7 +21,7 @@ void exp_suite_release(struct exp_suite *s)
 	}
 	free(s->lists);
 	free(s->cases);
-	eg_auth_release(&s->auth);
+	eg_stack_release(&s->policy);
 	*s = EXP_SUITE_INIT;
 }
 
@@ -251,8 +251,8 @@ static int read_policy(struct cl_doc *d, struct exp_suite *out, struct cl_err *e
 	if (cl_doc_map(d, d->root, "policy", &policy, e))
 		return -1;
 	out->has_policy = policy != NULL;
-	out->auth.max_cidrs = EG_MAX_CIDRS_FILE;
-	return policy ? eg_auth_read(d, policy, &out->auth, e) : 0;
+	out->policy.max_cidrs = EG_MAX_CIDRS_FILE;
+	return policy ? eg_stack_read(d, policy, &out->policy, e) : 0;
 }
 
 int exp_read(struct cl_doc *d, struct exp_suite *out, struct cl_err *e)

@@ -9,7 +9,7 @@
 #define CL_POLICY_EXPECT_H
 
 #include "base/doc.h"
-#include "policy/egress.h"
+#include "policy/egress_stack.h"
 #include "policy/flat.h"
 
 /* Addresses lo..hi, with a port and protocol of their own when they were written so. */
@@ -42,7 +42,7 @@ struct exp_list {
 /* One file. */
 struct exp_suite {
 	bool has_policy;
-	struct eg_auth auth;
+	struct eg_stack policy;
 	struct exp_list *lists;
 	size_t nlists, lists_cap;
 	struct exp_case *cases;

@@ -395,6 +395,12 @@ int np_render(const struct eg_policy *p, const struct np_options *o, json_t **ou
 	*out = NULL;
 	if (np_check(o, e))
 		return -1;
+	if (p->levels.n) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"a NetworkPolicy has no order, which %zu levels of rules need",
+			p->levels.n);
+		return cl_fix(e, "render one level alone");
+	}
 	obj = wrap("apiVersion", json_string("networking.k8s.io/v1"));
 	(void)json_object_set_new(obj, "kind", json_string("NetworkPolicy"));
 	(void)json_object_set_new(obj, "metadata", metadata(o));

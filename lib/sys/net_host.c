@@ -88,6 +88,8 @@ static bool reaches(const struct eg_policy *p, const struct pol_prefix *dst)
 			both = &r->prefix;
 		for (size_t j = 0; !dropped && j < i; j++)
 			dropped = p->rules[j].verdict == EG_DROP && !p->rules[j].nports &&
+				  (p->rules[j].proto == EG_PROTO_ANY ||
+					  p->rules[j].proto == r->proto) &&
 				  p->rules[j].prefix.addr.family == dst->addr.family &&
 				  pol_prefix_holds(&p->rules[j].prefix, both);
 		if (!dropped)

@@ -9,7 +9,7 @@ void work_spec_release(struct work_spec *s)
 	cl_strv_release(&s->argv);
 	cl_strv_release(&s->env);
 	cl_strv_release(&s->setup);
-	eg_auth_release(&s->egress);
+	eg_stack_release(&s->egress);
 	cfg_release(&s->cfg);
 	cl_doc_release(&s->doc);
 	*s = WORK_SPEC_INIT;
@@ -119,7 +119,7 @@ static int read_network(struct work_spec *s, struct cl_err *e)
 		return cl_doc_fail(&s->doc, m, "scope", 0, CL_EDATA, e,
 			"'scope' is '%s', not public, none or empty", scope);
 	s->has_egress = auth != NULL;
-	return auth ? eg_auth_read(&s->doc, auth, &s->egress, e) : 0;
+	return auth ? eg_stack_read(&s->doc, auth, &s->egress, e) : 0;
 }
 
 static int read_mounts(struct work_spec *s, struct cl_err *e)

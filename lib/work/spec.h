@@ -9,6 +9,7 @@
 #include "base/doc.h"
 #include "policy/ceiling.h"
 #include "policy/config.h"
+#include "policy/egress_stack.h"
 #include "policy/sandbox.h"
 
 #include <stdbool.h>
@@ -38,7 +39,7 @@ struct work_spec {
 	bool network_disabled;
 	enum sb_egress scope;
 	bool has_egress;
-	struct eg_auth egress; /* what the workload may reach; only with has_egress */
+	struct eg_stack egress; /* what the workload may reach; only with has_egress */
 	struct work_mount mounts[SB_MAX_MOUNTS];
 	size_t nmounts;
 	json_t *labels;     /* object of strings, or NULL */

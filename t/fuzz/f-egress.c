@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Policy JSON to authorisation, rules, answers and every rendering. */
 #include "base/mem.h"
+#include "policy/egress_stack.h"
 #include "policy/flat.h"
 
 #include <stdint.h>
@@ -100,6 +101,47 @@ static void judge(const struct eg_auth *a)
 	render(&p);
 }
 
+/* Levels mean what each of them means alone. */
+static void levels(const struct eg_stack *s)
+{
+	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+	cleanup_flat struct flat all = FLAT_INIT;
+	struct cl_err e;
+
+	if (eg_stack_compile(s, &p, &e))
+		return;
+	ask(&p);
+	flat(&p);
+	render(&p);
+	flat_build(&p, true, &all);
+	for (size_t i = 0; i < s->n; i++) {
+		cleanup_eg_policy struct eg_policy one = EG_POLICY_INIT;
+		cleanup_flat struct flat f = FLAT_INIT;
+
+		must(!eg_compile(&s->v[i].auth, &one, &e));
+		flat_build(&one, true, &f);
+		must(flat_subset(&all, &f));
+	}
+}
+
+static void stack(struct cl_doc *d)
+{
+	cleanup_eg_stack struct eg_stack s = EG_STACK_INIT, again = EG_STACK_INIT;
+	cleanup_doc struct cl_doc back = CL_DOC_INIT;
+	cleanup_free char *text = NULL;
+	struct cl_err e;
+	json_t *j;
+
+	if (eg_stack_read(d, d->root, &s, &e))
+		return;
+	j = eg_stack_json(&s);
+	text = cl_json_text(j);
+	json_decref(j);
+	must(!cl_doc_parse(&back, CL_DOC_JSON, "x", text, strlen(text), NULL, &e));
+	must(!eg_stack_read(&back, back.root, &again, &e) && again.n == s.n);
+	levels(&s);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
@@ -110,5 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (!eg_auth_read(&d, d.root, &a, &e))
 		judge(&a);
+	else
+		stack(&d);
 	return 0;
 }

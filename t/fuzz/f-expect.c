@@ -21,7 +21,7 @@ static void run(const struct exp_suite *s)
 	cleanup_flat struct flat f = FLAT_INIT;
 	struct cl_err e;
 
-	if (eg_compile(&s->auth, &p, &e))
+	if (eg_stack_compile(&s->policy, &p, &e))
 		return;
 	flat_build(&p, true, &f);
 	for (size_t i = 0; i < s->ncases; i++) {

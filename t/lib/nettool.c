@@ -56,16 +56,18 @@ static const struct eg_policy *shapes(void)
 {
 	static const uint16_t ports[] = {7, 9}, ends[] = {0, 65535};
 	static struct eg_rule rules[] = {
-		{EG_DROP, {{4, {0}}, 0}, EG_PROTO_UDP, ports, 2, "no", false, false, false, false},
-		{EG_ALLOW, {{4, {0}}, 0}, EG_PROTO_UDP, NULL, 0, "udp", false, false, false, false},
-		{EG_DROP, {{6, {0x20}}, 4}, EG_PROTO_TCP, ends, 2, "no", false, false, false,
-			false},
+		{EG_DROP, {{4, {0}}, 0}, EG_PROTO_UDP, ports, 2, "no", false, false, false, false,
+			NULL},
+		{EG_ALLOW, {{4, {0}}, 0}, EG_PROTO_UDP, NULL, 0, "udp", false, false, false, false,
+			NULL},
+		{EG_DROP, {{6, {0x20}}, 4}, EG_PROTO_TCP, ends, 2, "no", false, false, false, false,
+			NULL},
 		{EG_ALLOW, {{6, {0x20}}, 3}, EG_PROTO_ANY, NULL, 0, "all", false, false, false,
-			false},
+			false, NULL},
 		{EG_ALLOW, {{6, {0x40}}, 3}, EG_PROTO_ANY, ports, 1, "7", false, false, false,
-			false},
+			false, NULL},
 		{EG_ALLOW, {{6, {0x60}}, 3}, EG_PROTO_TCP, ends, 2, "ends", false, false, false,
-			false},
+			false, NULL},
 	};
 	static const struct eg_policy p = {.rules = rules, .nrules = CL_ARRAY_LEN(rules)};
 

@@ -34,7 +34,7 @@ static void one_file(const struct tsv_row *r)
 			TSV_FAIL(r, "%s at %s", e.msg, place);
 		return;
 	}
-	if (eg_compile(&s.auth, &p, &e)) {
+	if (eg_stack_compile(&s.policy, &p, &e)) {
 		TSV_FAIL(r, "%s", e.msg);
 		return;
 	}
