@@ -95,6 +95,46 @@ gets() {
 	exits 65 host "$NETTOOL" blocked table=cloop_sbx_none
 }
 
+@test "what finds no room in the record is counted, and room is made again" {
+	local d=c-00000000000e four
+	read -r _ _ _ four _ < <(prepare $d cloop-sbx-full policy="$WEB")
+	# shellcheck disable=SC2016 # python
+	inside $d python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for port in range(1, 4201):
+    s.sendto(b"x", ("10.99.0.1", port))'
+	has "$(host "$NETTOOL" blocked table=cloop_sbx_full)" "unrecorded 104"
+	[ "$(host "$NETTOOL" blocked table=cloop_sbx_full source="$four" | wc -l)" = 4097 ]
+	same "$(to $d tcp 93.184.216.34 81)" reset
+	has "$(host "$NETTOOL" blocked table=cloop_sbx_full)" "unrecorded 105"
+	host "$NETTOOL" forget table=cloop_sbx_full source="$four"
+	same "$(host "$NETTOOL" blocked table=cloop_sbx_full source="$four")" "unrecorded 105"
+	same "$(to $d tcp 93.184.216.34 81)" reset
+	same "$(host "$NETTOOL" blocked table=cloop_sbx_full)" "$four 93.184.216.34 6 81 1
+unrecorded 105"
+	unprepare $d
+}
+
+@test "who gets another's address does not get its record, and nobody forgets for others" {
+	local d=c-00000000000f four six first
+	read -r _ _ _ four _ six _ < <(prepare $d cloop-sbx-ci policy="$WEB" ipv6=1)
+	same "$(to $d tcp 93.184.216.35 99)" reset
+	same "$(to $d tcp 2606:4700::2222 99)" reset
+	gets reset tcp 93.184.216.35 98
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$four")" " 99 1"
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$six")" " 99 1"
+	unprepare $d
+	read -r _ _ _ first _ < <(prepare $d cloop-sbx-ci policy="$WEB" ipv6=1)
+	same "$first" "$four"
+	same "$(host "$NETTOOL" blocked table=$TABLE source="$four")" ""
+	same "$(host "$NETTOOL" blocked table=$TABLE source="$six")" ""
+	host "$NETTOOL" forget table=$TABLE source="$four"
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$a4")" "$a4 93.184.216.35 6 98 1"
+	unprepare $d
+	exits 0 host "$NETTOOL" forget table=cloop_sbx_none source="$four"
+}
+
 @test "replacing the table keeps the record, and connections" {
 	gets reset tcp 93.184.216.35 90
 	spawn_inside $A socat -u TCP:93.184.216.34:443 "CREATE:$BATS_TEST_TMPDIR/in"

@@ -146,9 +146,12 @@ struct eg_nft {
 int eg_render_nft_form(
 	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e);
 
-/* Bounds of the set that counts denied destinations: elements, and seconds each is kept. */
+/*
+ * Bounds of a set that counts denied destinations: elements, and seconds each is kept. A run
+ * that ends takes its own out, so that they live as long as most runs may.
+ */
 #define EG_BLOCKED_SIZE    4096
-#define EG_BLOCKED_SECONDS 3600
+#define EG_BLOCKED_SECONDS 86400
 /* Comments of the ruleset that are not a rule's reason. */
 #define EG_SAY_DEFAULT   "default deny"
 #define EG_SAY_FOREIGN   "not this sandbox"
@@ -158,6 +161,7 @@ int eg_render_nft_form(
 #define EG_SAY_LINK      "link talk between sandboxes"
 #define EG_SAY_PEER      "another sandbox on this bridge"
 #define EG_SAY_INTO      "nobody connects into the sandbox"
+#define EG_SAY_FULL      "not recorded: too many destinations"
 #define EG_SAY_MAPPED    "IPv4-mapped address"
 #define EG_SAY_HOST      "no address of the host that is named"
 /* {mode, rules:[{verdict, prefix, proto, ports, reason, ...}], warnings, silent}; owned. */

@@ -10,6 +10,7 @@
  *     set blocked4 { type ipv4_addr . ipv4_addr . inet_proto . inet_service; flags dynamic,timeout;
  *                    size EG_BLOCKED_SIZE; timeout EG_BLOCKED_SECONDS; }
  *     set blocked6	the same with ipv6_addr
+ *     set since4, since6	the same two again
  *    [map allowed4 { type ipv4_addr : verdict; flags interval; elements = {
  *                    LO-HI : accept | goto allowN, ... }; }	with maps
  *     map allowed6	the same with ipv6_addr]
@@ -61,10 +62,13 @@
  *       meta l4proto tcp counter reject with tcp reset comment EG_SAY_INTO
  *       counter reject with icmpx admin-prohibited comment EG_SAY_INTO
  *     chain denied					counted (E4), then refused (E3)
- *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked4 { ip saddr . ip daddr . meta l4proto . th dport counter }
- *       meta l4proto { 6, 17, 33, 132, 136 } update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . th dport counter }
- *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked4 { ip saddr . ip daddr . meta l4proto . 0 counter }
- *       meta l4proto != { 6, 17, 33, 132, 136 } update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . 0 counter }
+ *       meta l4proto PORTED update @blocked4 { ip saddr . ip daddr . meta l4proto . th dport counter }
+ *                           add @since4 { the same key } goto refused
+ *       meta l4proto PORTED ... blocked6, since6: ip6 saddr . ip6 daddr . meta l4proto . th dport
+ *       meta l4proto != PORTED ... blocked4, since4: ip saddr . ip daddr . meta l4proto . 0
+ *       meta l4proto != PORTED ... blocked6, since6: ip6 saddr . ip6 daddr . meta l4proto . 0
+ *       counter goto refused comment EG_SAY_FULL
+ *     chain refused
  *       meta l4proto tcp counter reject with tcp reset
  *       counter reject with icmpx admin-prohibited
  *    [chain postrouting	type nat hook postrouting priority 100; policy accept;
@@ -95,7 +99,10 @@
  * what is missing is closed: when a table is replaced, the kernel (seen on 6.18) has the new
  * rules look into a new map some moments before it has its elements, about 100 ns a range. An
  * IPv4-mapped destination is no IPv6 address of anybody's, and closed (flat.h).
- * The sets keep the source, because several sandboxes may share a bridge.
+ * The sets keep the source, because several sandboxes may share a bridge. An element of
+ * blocked4 is kept for a while after the last packet, one of since4 after the first: so both
+ * times are known, and nobody has to listen. PORTED is { 6, 17, 33, 132, 136 }. A set that is
+ * full ends the rule, and what it has no room for is counted as a whole.
  *
  * The namespace form: no B and no brackets; the three chains have policy drop and hold
  *   output	icmpv6 type { 133, 135, 136 } ... accept; { 131, 132, 143 } drop; goto outbound
@@ -129,17 +136,25 @@ static void end(struct cl_buf *b)
 	cl_buf_adds(b, "\t}\n");
 }
 
-static void blocked_set(struct cl_buf *b, int version)
+static void blocked_set(struct cl_buf *b, const char *name, int version, bool first)
 {
 	cl_buf_addf(b,
-		"%s\tset blocked%d {\n"
+		"%s\tset %s%d {\n"
 		"\t\ttype ipv%d_addr . ipv%d_addr . inet_proto . inet_service\n"
 		"\t\tsize %d\n"
 		"\t\tflags dynamic,timeout\n"
 		"\t\ttimeout %ds\n"
 		"\t}\n",
-		version == 4 ? "" : "\n", version, version, version, EG_BLOCKED_SIZE,
+		first ? "" : "\n", name, version, version, version, EG_BLOCKED_SIZE,
 		EG_BLOCKED_SECONDS);
+}
+
+static void blocked_sets(struct cl_buf *b)
+{
+	blocked_set(b, "blocked", 4, true);
+	blocked_set(b, "blocked", 6, false);
+	blocked_set(b, "since", 4, false);
+	blocked_set(b, "since", 6, false);
 }
 
 static void neighbours(struct cl_buf *b, const char *first)
@@ -396,6 +411,17 @@ static void judging(const struct eg_part *part, const struct eg_nft *f, const st
 		allow_chain(part, flat, i, b);
 }
 
+static void record(int version, bool has_port, struct cl_buf *b)
+{
+	const char *ip = version == 4 ? "ip" : "ip6", *port = has_port ? "th dport" : "0";
+
+	cl_buf_addf(b,
+		"\t\tmeta l4proto %s" PORTED
+		" update @blocked%d { %s saddr . %s daddr . meta l4proto . %s counter } "
+		"add @since%d { %s saddr . %s daddr . meta l4proto . %s } goto refused\n",
+		has_port ? "" : "!= ", version, ip, ip, port, version, ip, ip, port);
+}
+
 static void inbound_and_denied(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
 {
 	chain(b, "inbound", NULL, NULL);
@@ -405,14 +431,11 @@ static void inbound_and_denied(const struct eg_policy *p, const struct eg_nft *f
 	refuse(p->silent, EG_SAY_INTO, b);
 	end(b);
 	chain(b, "denied", NULL, NULL);
-	line(b, "meta l4proto " PORTED
-		" update @blocked4 { ip saddr . ip daddr . meta l4proto . th dport counter }");
-	line(b, "meta l4proto " PORTED
-		" update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . th dport counter }");
-	line(b, "meta l4proto != " PORTED
-		" update @blocked4 { ip saddr . ip daddr . meta l4proto . 0 counter }");
-	line(b, "meta l4proto != " PORTED
-		" update @blocked6 { ip6 saddr . ip6 daddr . meta l4proto . 0 counter }");
+	for (int i = 0; i < 4; i++)
+		record(i % 2 ? 6 : 4, i < 2, b);
+	line(b, "counter goto refused comment \"" EG_SAY_FULL "\"");
+	end(b);
+	chain(b, "refused", NULL, NULL);
 	refuse(p->silent, NULL, b);
 	end(b);
 }
@@ -465,8 +488,7 @@ int eg_render_nft_form(
 	if (to_host)
 		flat_build_named(p, &named);
 	head(p, f, out);
-	blocked_set(out, 4);
-	blocked_set(out, 6);
+	blocked_sets(out);
 	maps(&eg_leaving, &flat, out);
 	if (to_host)
 		maps(&eg_to_host, &named, out);

@@ -76,7 +76,8 @@ static int make_port(struct building *b, struct cl_err *e)
 static int make_rules(struct building *b, struct cl_err *e)
 {
 	const struct net_state *r = b->run;
-	const struct nft_filter f = {.table = r->table, .bridge = r->bridge};
+	const struct nft_filter f = {
+		.table = r->table, .bridge = r->bridge, .fresh = {r->address, r->address6}};
 	struct nft_port p = {.table = r->port_table,
 		.device = r->host_if,
 		.source4 = r->address,

@@ -24,6 +24,8 @@ struct nft_filter {
 	 */
 	struct pol_addr source4, source6;
 	bool masquerade; /* add a NAT chain for source4/6, out of other interfaces than bridge */
+	/* Addresses that have a new owner: what is recorded of them was another's, and goes. */
+	struct pol_addr fresh[2];
 };
 
 /* What stands between a batch and success, told apart for preflight. */
@@ -64,22 +66,34 @@ struct nft_blocked {
 	uint8_t proto; /* IPPROTO_* */
 	uint16_t port; /* 0: a protocol without ports */
 	uint64_t packets, bytes;
-	uint64_t expires_ms; /* when it is forgotten, from the time of reading */
+	/* When it is forgotten, from the time of reading: NFT_BLOCKED_MS after the last packet. */
+	uint64_t expires_ms;
+	uint64_t since_expires_ms; /* the same after the first, no later than that */
 };
+#define NFT_BLOCKED_MS (EG_BLOCKED_SECONDS * 1000LL)
 struct nft_blocked_list {
 	struct nft_blocked *v;
 	size_t n, cap;
+	uint64_t unrecorded; /* refused packets of all sandboxes that found the sets full */
 };
-#define NFT_BLOCKED_INIT ((struct nft_blocked_list){NULL, 0, 0})
+#define NFT_BLOCKED_INIT ((struct nft_blocked_list){.v = NULL})
 void nft_blocked_release(struct nft_blocked_list *l);
 #define cleanup_blocked __attribute__((cleanup(nft_blocked_release)))
 /*
  * What the table has recorded, sorted by source, destination, protocol and port; added to
- * out. source: only what this address tried (family 0 or NULL: everybody's). An absent
- * table is CL_ENOTFOUND.
+ * out. Of n sources: only what these tried (one of family 0 has tried nothing); n 0:
+ * everybody's. An absent table is CL_ENOTFOUND.
  */
-int nft_blocked_read(const char *table, const struct pol_addr *source, struct nft_blocked_list *out,
-	struct cl_err *e);
+int nft_blocked_read(const char *table, const struct pol_addr *sources, size_t n,
+	struct nft_blocked_list *out, struct cl_err *e);
+/* Takes out what these sources tried: their addresses may be others' from then on. */
+int nft_blocked_forget(
+	const char *table, const struct pol_addr *sources, size_t n, struct cl_err *e);
+/* The same of a list that was read. */
+void nft_blocked_drop(struct nft_blocked_list *l, const struct pol_addr *sources, size_t n);
+/* When the last packet and the first one were refused; now: the time of reading (Unix ms). */
+int64_t nft_blocked_last(const struct nft_blocked *r, int64_t now);
+int64_t nft_blocked_first(const struct nft_blocked *r, int64_t now);
 
 /*
  * What in other programs' tables stands between a sandbox and its uplink (DECISIONS E13).

@@ -29,8 +29,9 @@ int nft_put_filter(struct nft_batch *b, const struct nft_filter *f, const struct
 
 	if (check_names(f->table, f->bridge, e))
 		return -1;
-	if (nft_blocked_read(f->table, NULL, &kept, e) && e->code != CL_ENOTFOUND)
+	if (nft_blocked_read(f->table, NULL, 0, &kept, e) && e->code != CL_ENOTFOUND)
 		return -1;
+	nft_blocked_drop(&kept, f->fresh, CL_ARRAY_LEN(f->fresh));
 	nft_batch_table(b, NFPROTO_INET, f->table);
 	nft_replace_table(b);
 	nft_build_filter(b, f, p, &kept);

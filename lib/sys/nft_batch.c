@@ -151,20 +151,29 @@ uint32_t nft_add_set(struct nft_batch *b, const struct nft_set *s)
 	return id;
 }
 
-void nft_add_elements(struct nft_batch *b, struct nftnl_set *take_set)
+static void elements(struct nft_batch *b, uint16_t type, uint16_t flags, struct nftnl_set *take_set)
 {
 	struct nftnl_set_elems_iter *it = must(nftnl_set_elems_iter_create(take_set));
 	int more;
 
 	do {
-		struct nlmsghdr *h = nft_batch_open(
-			b, NFT_MSG_NEWSETELEM, NLM_F_CREATE, "elements of a set", "");
+		struct nlmsghdr *h = nft_batch_open(b, type, flags, "elements of a set", "");
 
 		more = nftnl_set_elems_nlmsg_build_payload_iter(h, it);
 		nft_batch_close(b, h);
 	} while (more > 0);
 	nftnl_set_elems_iter_destroy(it);
 	nftnl_set_free(take_set);
+}
+
+void nft_add_elements(struct nft_batch *b, struct nftnl_set *take_set)
+{
+	elements(b, NFT_MSG_NEWSETELEM, NLM_F_CREATE, take_set);
+}
+
+void nft_del_elements(struct nft_batch *b, struct nftnl_set *take_set)
+{
+	elements(b, NFT_MSG_DELSETELEM, 0, take_set);
 }
 
 void nft_add_keys(

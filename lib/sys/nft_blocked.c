@@ -15,17 +15,19 @@ static uint32_t address_len(uint8_t family)
 	return family == 4 ? 4 : 16;
 }
 
-static struct nft_set blocked_set(uint8_t family)
+/* counted: blocked4 or blocked6, since4 or since6 else. */
+static struct nft_set record_set(uint8_t family, bool counted)
 {
+	static const char *const names[2][2] = {{"since4", "since6"}, {"blocked4", "blocked6"}};
 	uint32_t address = family == 4 ? NFT_KEY_IPV4 : NFT_KEY_IPV6;
 
 	return (struct nft_set){
-		.name = family == 4 ? "blocked4" : "blocked6",
+		.name = names[counted][family == 6],
 		.flags = NFT_SET_EVAL | NFT_SET_TIMEOUT,
 		.key_type = address << 18 | address << 12 | NFT_KEY_PROTO << 6 | NFT_KEY_SERVICE,
 		.key_len = 2 * address_len(family) + 4 + 4,
 		.size = EG_BLOCKED_SIZE,
-		.timeout_ms = EG_BLOCKED_SECONDS * 1000ULL,
+		.timeout_ms = NFT_BLOCKED_MS,
 	};
 }
 
@@ -55,41 +57,67 @@ static void from_key(const uint8_t *key, uint8_t family, struct nft_blocked *r)
 	r->port = ntohs(port);
 }
 
-static void add_record(struct nftnl_set *x, const struct nft_set *s, const struct nft_blocked *r)
+/* What a full element has beside its key. */
+static void fill(struct nftnl_set_elem *el, const struct nft_blocked *r, bool counted)
 {
-	struct nftnl_set_elem *el = nftnl_set_elem_alloc();
-	struct nftnl_expr *counter = nft_expr_new("counter");
-	uint8_t key[40];
+	uint64_t left = counted ? r->expires_ms : r->since_expires_ms;
 
-	if (!el)
-		abort();
-	to_key(r, key);
-	nftnl_expr_set_u64(counter, NFTNL_EXPR_CTR_PACKETS, r->packets);
-	nftnl_expr_set_u64(counter, NFTNL_EXPR_CTR_BYTES, r->bytes);
-	nftnl_set_elem_set(el, NFTNL_SET_ELEM_KEY, key, s->key_len);
-	if (r->expires_ms)
-		nftnl_set_elem_set_u64(el, NFTNL_SET_ELEM_EXPIRATION, r->expires_ms);
-	nftnl_set_elem_add_expr(el, counter);
-	nftnl_set_elem_add(x, el);
+	if (left)
+		nftnl_set_elem_set_u64(el, NFTNL_SET_ELEM_EXPIRATION, left);
+	if (counted)
+		nftnl_set_elem_add_expr(el, nft_counter_new(r->packets, r->bytes));
 }
 
-uint32_t nft_add_blocked(struct nft_batch *b, uint8_t family, const struct nft_blocked_list *kept)
+/* The set with the elements of its family, or NULL when there are none. */
+static struct nftnl_set *elements(const struct nft_batch *b, uint8_t family, bool counted,
+	uint32_t id, const struct nft_blocked_list *l, bool full)
 {
-	const struct nft_set s = blocked_set(family);
-	uint32_t id = nft_add_set(b, &s);
+	const struct nft_set s = record_set(family, counted);
 	struct nftnl_set *x = NULL;
 
-	for (size_t i = 0; i < kept->n; i++) {
-		if (kept->v[i].dest.family != family)
+	for (size_t i = 0; i < l->n; i++) {
+		const struct nft_blocked *r = &l->v[i];
+		struct nftnl_set_elem *el;
+		uint8_t key[40];
+
+		if (r->dest.family != family || (!counted && !r->since_expires_ms))
 			continue;
 		if (!x)
 			x = nft_set_new(b, &s, id);
-		add_record(x, &s, &kept->v[i]);
+		el = nftnl_set_elem_alloc();
+		if (!el)
+			abort();
+		to_key(r, key);
+		nftnl_set_elem_set(el, NFTNL_SET_ELEM_KEY, key, s.key_len);
+		if (full)
+			fill(el, r, counted);
+		nftnl_set_elem_add(x, el);
 	}
+	return x;
+}
+
+static uint32_t add_set(
+	struct nft_batch *b, uint8_t family, bool counted, const struct nft_blocked_list *kept)
+{
+	const struct nft_set s = record_set(family, counted);
+	uint32_t id = nft_add_set(b, &s);
+	struct nftnl_set *x = elements(b, family, counted, id, kept, true);
+
 	/* The kernel refuses a message without elements. */
 	if (x)
 		nft_add_elements(b, x);
 	return id;
+}
+
+struct nft_blocked_ids nft_add_blocked(struct nft_batch *b, const struct nft_blocked_list *kept)
+{
+	struct nft_blocked_ids ids;
+
+	ids.blocked4 = add_set(b, 4, true, kept);
+	ids.blocked6 = add_set(b, 6, true, kept);
+	ids.since4 = add_set(b, 4, false, kept);
+	ids.since6 = add_set(b, 6, false, kept);
+	return ids;
 }
 
 void nft_blocked_release(struct nft_blocked_list *l)
@@ -109,15 +137,17 @@ static int counter_of(struct nftnl_expr *x, void *data)
 	return 0;
 }
 
-struct reading {
-	uint8_t family;
-	const struct pol_addr *source;
-	struct nft_blocked_list *out;
-};
+static bool among(const struct pol_addr *a, const struct pol_addr *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (v[i].family && !pol_addr_cmp(a, &v[i]))
+			return true;
+	return false;
+}
 
 static int on_element(struct nftnl_set_elem *el, void *data)
 {
-	struct reading *rd = data;
+	struct nft_blocked_reading *rd = data;
 	struct nft_blocked_list *l = rd->out;
 	struct nft_blocked r = {0};
 	uint32_t len = 0;
@@ -127,48 +157,108 @@ static int on_element(struct nftnl_set_elem *el, void *data)
 	if (!key || len != 2 * address_len(rd->family) + 8)
 		return 0;
 	from_key(key, rd->family, &r);
-	if (rd->source && rd->source->family && pol_addr_cmp(&r.source, rd->source) != 0)
+	if (rd->nsources && !among(&r.source, rd->sources, rd->nsources))
 		return 0;
 	(void)nftnl_set_elem_expr_foreach(el, counter_of, &r);
 	if (nftnl_set_elem_is_set(el, NFTNL_SET_ELEM_EXPIRATION))
 		r.expires_ms = nftnl_set_elem_get_u64(el, NFTNL_SET_ELEM_EXPIRATION);
+	if (r.expires_ms > NFT_BLOCKED_MS)
+		r.expires_ms = NFT_BLOCKED_MS;
 	l->v = cl_grow(l->v, &l->cap, l->n + 1, sizeof(*l->v));
 	l->v[l->n++] = r;
 	return 0;
 }
 
-static int on_elements(const struct nlmsghdr *h, void *data)
+int nft_blocked_elements(const struct nlmsghdr *h, void *reading)
 {
 	struct nftnl_set *s = nftnl_set_alloc();
 
 	if (!s)
 		abort();
 	if (!nftnl_set_elems_nlmsg_parse(h, s))
-		(void)nftnl_set_elem_foreach(s, on_element, data);
+		(void)nftnl_set_elem_foreach(s, on_element, reading);
 	nftnl_set_free(s);
 	return MNL_CB_OK;
 }
 
-/* 0, or an errno; what was read before a change in the middle is dropped. */
-static int read_set(struct sys_nl *nl, const char *table, struct reading *rd, char *why)
+static int counter_of_rule(struct nftnl_expr *x, void *data)
 {
+	struct nft_blocked r = {0};
+
+	(void)counter_of(x, &r);
+	*(uint64_t *)data += r.packets;
+	return 0;
+}
+
+int nft_blocked_rule(const struct nlmsghdr *h, void *reading)
+{
+	struct nft_blocked_reading *rd = reading;
+	struct nftnl_rule *r = nftnl_rule_alloc();
+	uint64_t packets = 0;
+
+	if (!r)
+		abort();
+	if (!nftnl_rule_nlmsg_parse(h, r) && nft_rule_has_comment(r, EG_SAY_FULL)) {
+		(void)nftnl_expr_foreach(r, counter_of_rule, &packets);
+		rd->out->unrecorded += packets;
+	}
+	nftnl_rule_free(r);
+	return MNL_CB_OK;
+}
+
+static struct nlmsghdr *ask_elements(char *room, const char *table, const char *set)
+{
+	struct nlmsghdr *h =
+		nftnl_nlmsg_build_hdr(room, NFT_MSG_GETSETELEM, NFPROTO_INET, NLM_F_DUMP, 0);
+	struct nftnl_set *s = nftnl_set_alloc();
+
+	if (!s)
+		abort();
+	nftnl_set_set_str(s, NFTNL_SET_TABLE, table);
+	nftnl_set_set_str(s, NFTNL_SET_NAME, set);
+	nftnl_set_elems_nlmsg_build_payload(h, s);
+	nftnl_set_free(s);
+	return h;
+}
+
+/* 0, or an errno; what was read before a change in the middle is dropped. */
+static int read_set(struct sys_nl *nl, const char *table, struct nft_blocked_reading *rd,
+	bool counted, char *why)
+{
+	const struct nft_set s = record_set(rd->family, counted);
 	size_t before = rd->out->n;
 	int err = EINTR;
 
 	for (int i = 0; err == EINTR && i < 10; i++) {
 		char room[SYS_NL_SIZE];
-		struct nlmsghdr *h = nftnl_nlmsg_build_hdr(
-			room, NFT_MSG_GETSETELEM, NFPROTO_INET, NLM_F_DUMP, 0);
-		struct nftnl_set *s = nftnl_set_alloc();
 
-		if (!s)
-			abort();
-		nftnl_set_set_str(s, NFTNL_SET_TABLE, table);
-		nftnl_set_set_str(s, NFTNL_SET_NAME, rd->family == 4 ? "blocked4" : "blocked6");
-		nftnl_set_elems_nlmsg_build_payload(h, s);
-		nftnl_set_free(s);
 		rd->out->n = before;
-		err = sys_nl_ask(nl, h, on_elements, rd, why);
+		err = sys_nl_ask(
+			nl, ask_elements(room, table, s.name), nft_blocked_elements, rd, why);
+	}
+	return err;
+}
+
+static int read_unrecorded(
+	struct sys_nl *nl, const char *table, struct nft_blocked_reading *rd, char *why)
+{
+	uint64_t before = rd->out->unrecorded;
+	int err = EINTR;
+
+	for (int i = 0; err == EINTR && i < 10; i++) {
+		char room[SYS_NL_SIZE];
+		struct nlmsghdr *h =
+			nftnl_nlmsg_build_hdr(room, NFT_MSG_GETRULE, NFPROTO_INET, NLM_F_DUMP, 0);
+		struct nftnl_rule *r = nftnl_rule_alloc();
+
+		if (!r)
+			abort();
+		nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
+		nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, "denied");
+		nftnl_rule_nlmsg_build_payload(h, r);
+		nftnl_rule_free(r);
+		rd->out->unrecorded = before;
+		err = sys_nl_ask(nl, h, nft_blocked_rule, rd, why);
 	}
 	return err;
 }
@@ -185,25 +275,104 @@ static int by_key(const void *pa, const void *pb)
 	return rc ? rc : a->port - b->port;
 }
 
-int nft_blocked_read(const char *table, const struct pol_addr *source, struct nft_blocked_list *out,
-	struct cl_err *e)
+static void sort(struct nft_blocked_list *l)
+{
+	if (l->n)
+		qsort(l->v, l->n, sizeof(*l->v), by_key);
+}
+
+/* Both sorted. A first packet without its time is taken for as old as the last. */
+static void join_first(struct nft_blocked_list *l, const struct nft_blocked_list *since)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		while (k < since->n && by_key(&since->v[k], &l->v[i]) < 0)
+			k++;
+		l->v[i].since_expires_ms = k < since->n && !by_key(&since->v[k], &l->v[i])
+						   ? since->v[k].expires_ms
+						   : l->v[i].expires_ms;
+		if (l->v[i].since_expires_ms > l->v[i].expires_ms)
+			l->v[i].since_expires_ms = l->v[i].expires_ms;
+	}
+}
+
+int nft_blocked_read(const char *table, const struct pol_addr *sources, size_t nsources,
+	struct nft_blocked_list *out, struct cl_err *e)
 {
 	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
-	struct reading rd = {.family = 4, .source = source, .out = out};
+	cleanup_blocked struct nft_blocked_list since = NFT_BLOCKED_INIT;
+	struct nft_blocked_reading rd = {.sources = sources, .nsources = nsources};
 	char why[SYS_NL_WHY];
-	int err;
+	int err = 0;
 
 	if (eg_check_table(table, e) || sys_nl_open(&nl, NETLINK_NETFILTER, e))
 		return -1;
-	err = read_set(&nl, table, &rd, why);
-	rd.family = 6;
+	/* In this order: what is new meanwhile may lack its first time, never its count. */
+	for (int i = 0; !err && i < 4; i++) {
+		rd.family = i % 2 ? 6 : 4;
+		rd.out = i < 2 ? &since : out;
+		err = read_set(&nl, table, &rd, i >= 2, why);
+	}
 	if (!err)
-		err = read_set(&nl, table, &rd, why);
+		err = read_unrecorded(&nl, table, &rd, why);
 	if (err == ENOENT)
 		return cl_fail(e, CL_ENOTFOUND, "there is no table '%s' that records", table);
 	if (err)
 		return sys_nl_fail(e, err, why, "read table '%s'", table);
-	if (out->n)
-		qsort(out->v, out->n, sizeof(*out->v), by_key);
+	sort(out);
+	sort(&since);
+	join_first(out, &since);
 	return 0;
+}
+
+static int forget(const char *table, const struct nft_blocked_list *l, struct cl_err *e)
+{
+	cleanup_batch struct nft_batch b;
+
+	nft_batch_begin(&b);
+	nft_batch_table(&b, NFPROTO_INET, table);
+	for (int i = 0; i < 4; i++) {
+		struct nftnl_set *x = elements(&b, i % 2 ? 6 : 4, i < 2, 0, l, false);
+
+		if (x)
+			nft_del_elements(&b, x);
+	}
+	return nft_batch_send(&b, e);
+}
+
+/* An element that is gone by itself makes the kernel refuse the whole: then once more. */
+int nft_blocked_forget(
+	const char *table, const struct pol_addr *sources, size_t nsources, struct cl_err *e)
+{
+	for (int i = 0;; i++) {
+		cleanup_blocked struct nft_blocked_list l = NFT_BLOCKED_INIT;
+
+		if (nft_blocked_read(table, sources, nsources, &l, e))
+			return e->code == CL_ENOTFOUND ? 0 : -1;
+		if (!l.n || !forget(table, &l, e))
+			return 0;
+		if (i == 5)
+			return -1;
+	}
+}
+
+void nft_blocked_drop(struct nft_blocked_list *l, const struct pol_addr *sources, size_t nsources)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (!among(&l->v[i].source, sources, nsources))
+			l->v[kept++] = l->v[i];
+	l->n = kept;
+}
+
+int64_t nft_blocked_last(const struct nft_blocked *r, int64_t now)
+{
+	return now - (NFT_BLOCKED_MS - (int64_t)r->expires_ms);
+}
+
+int64_t nft_blocked_first(const struct nft_blocked *r, int64_t now)
+{
+	return now - (NFT_BLOCKED_MS - (int64_t)r->since_expires_ms);
 }

@@ -57,6 +57,21 @@ void nft_rule_end(struct nft_rule *r, const char *comment)
 		nftnl_udata_buf_free(u);
 }
 
+bool nft_rule_has_comment(const struct nftnl_rule *r, const char *comment)
+{
+	uint32_t len = 0, want = (uint32_t)strlen(comment) + 1;
+	const uint8_t *u = nftnl_rule_get_data(r, NFTNL_RULE_USERDATA, &len);
+
+	if (!u)
+		return false;
+	/* Type, length, value (nftnl_udata.h); what nft(8) and we write is the comment alone. */
+	for (uint32_t at = 0; at + 2 <= len && at + 2 + u[at + 1] <= len; at += 2u + u[at + 1])
+		if (u[at] == NFTNL_UDATA_RULE_COMMENT && u[at + 1] == want &&
+			!memcmp(u + at + 2, comment, want))
+			return true;
+	return false;
+}
+
 void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg)
 {
 	struct nftnl_expr *x = nft_expr_new("meta");
@@ -237,6 +252,20 @@ void nft_ct_state(struct nft_rule *r, uint32_t bits)
 	nft_expr(r, x);
 	bitwise(r, &bits, sizeof(bits));
 	nft_cmp(r, NFT_CMP_NEQ, &zero, sizeof(zero));
+}
+
+struct nftnl_expr *nft_counter_new(uint64_t packets, uint64_t bytes)
+{
+	struct nftnl_expr *x = nft_expr_new("counter");
+
+	nftnl_expr_set_u64(x, NFTNL_EXPR_CTR_PACKETS, packets);
+	nftnl_expr_set_u64(x, NFTNL_EXPR_CTR_BYTES, bytes);
+	return x;
+}
+
+void nft_counter_from(struct nft_rule *r, uint64_t packets, uint64_t bytes)
+{
+	nft_expr(r, nft_counter_new(packets, bytes));
 }
 
 void nft_counter(struct nft_rule *r)

@@ -96,6 +96,8 @@ void nft_add_keys(
 /* The libnftnl form, to be filled with elements, and what adds those; it is freed. */
 struct nftnl_set *nft_set_new(const struct nft_batch *b, const struct nft_set *s, uint32_t id);
 void nft_add_elements(struct nft_batch *b, struct nftnl_set *take_set);
+/* Takes these out of a set that is there; one that is not in it fails the batch. */
+void nft_del_elements(struct nft_batch *b, struct nftnl_set *take_set);
 
 /* One rule being built; nft_rule_end adds it. What is loaded is remembered as nft(8) does. */
 struct nft_rule {
@@ -128,10 +130,15 @@ void nft_between(struct nft_rule *r, const void *lo, const void *hi, uint32_t le
 void nft_dport(struct nft_rule *r, const struct flat_ports *p, size_t n);
 void nft_ct_state(struct nft_rule *r, uint32_t bits);
 void nft_counter(struct nft_rule *r);
+/* One that goes on from what another has counted; _new: for an element of a set. */
+void nft_counter_from(struct nft_rule *r, uint64_t packets, uint64_t bytes);
+struct nftnl_expr *nft_counter_new(uint64_t packets, uint64_t bytes);
 /* NF_ACCEPT, NF_DROP, NFT_RETURN, NFT_GOTO (with chain). */
 void nft_verdict(struct nft_rule *r, int verdict, const char *chain);
 void nft_reject(struct nft_rule *r, uint32_t type, uint8_t code);
 void nft_masquerade(struct nft_rule *r);
+/* The rule carries exactly this comment. */
+bool nft_rule_has_comment(const struct nftnl_rule *r, const char *comment);
 /* Takes x. */
 void nft_expr(struct nft_rule *r, struct nftnl_expr *take_expr);
 /* libnftnl's own failure is out of memory only. */
@@ -163,7 +170,23 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 	const struct nft_blocked_list *kept);
 /* The ingress chain of a port, into a netdev batch whose table is already there. */
 void nft_build_port(struct nft_batch *b, const struct nft_port *p);
-/* The set blocked4 or blocked6, filled with what is kept of its family; its id. */
-uint32_t nft_add_blocked(struct nft_batch *b, uint8_t family, const struct nft_blocked_list *kept);
+/* The four sets that record, filled with what is kept; their ids. */
+struct nft_blocked_ids {
+	uint32_t blocked4, blocked6, since4, since6;
+};
+struct nft_blocked_ids nft_add_blocked(struct nft_batch *b, const struct nft_blocked_list *kept);
+
+/*
+ * Callbacks of sys_nl_ask for what the kernel answers: elements of a set that records, and
+ * rules of the chain that does. Both take any bytes that are a whole message.
+ */
+struct nft_blocked_reading {
+	uint8_t family; /* of the set */
+	const struct pol_addr *sources;
+	size_t nsources; /* 0: everybody */
+	struct nft_blocked_list *out;
+};
+int nft_blocked_elements(const struct nlmsghdr *h, void *reading);
+int nft_blocked_rule(const struct nlmsghdr *h, void *reading);
 
 #endif

@@ -157,37 +157,77 @@ static uint32_t after(uint32_t reg32, uint32_t len)
 	return reg32 + len / 4;
 }
 
-static void record(struct nft_batch *b, uint8_t family, bool has_port, uint32_t set_id)
+/* Source, destination, protocol and port into the registers from 1 on. */
+static void load_key(struct nft_rule *r, uint8_t family, bool has_port)
 {
-	struct nft_rule r = nft_rule_begin(b, "denied");
 	uint32_t len = family == 4 ? 4 : 16, reg = after(NFT_REG32_00, len);
 	struct nftnl_expr *x;
 	uint16_t none = 0;
 
+	nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 12 : 8, len, NFT_REG_1);
+	nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len,
+		family == 4 ? reg : NFT_REG_2);
+	reg = after(reg, len);
+	nft_meta(r, NFT_META_L4PROTO, reg);
+	if (has_port) {
+		nft_payload(r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, after(reg, 4));
+		return;
+	}
+	x = nft_expr_new("immediate");
+	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, after(reg, 4));
+	nftnl_expr_set(x, NFTNL_EXPR_IMM_DATA, &none, sizeof(none));
+	nft_expr(r, x);
+}
+
+static struct nftnl_expr *into_set(
+	struct nft_rule *r, uint32_t op, const char *set, uint32_t set_id)
+{
+	struct nftnl_expr *x = nft_expr_new("dynset");
+
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SREG_KEY, NFT_REG_1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_OP, op);
+	nftnl_expr_set_str(x, NFTNL_EXPR_DYNSET_SET_NAME, set);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SET_ID, set_id);
+	nft_expr(r, x);
+	return x;
+}
+
+static void record(
+	struct nft_batch *b, uint8_t family, bool has_port, const struct nft_blocked_ids *ids)
+{
+	struct nft_rule r = nft_rule_begin(b, "denied");
+	bool four = family == 4;
+	struct nftnl_expr *x;
+
 	nft_meta(&r, NFT_META_L4PROTO, NFT_REG_1);
 	nft_in(&r, !has_port, NFT_KEY_PROTO, 1, ported, sizeof(ported));
 	nft_nfproto(&r, family);
-	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 12 : 8, len, NFT_REG_1);
-	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len,
-		family == 4 ? reg : NFT_REG_2);
-	reg = after(reg, len);
-	nft_meta(&r, NFT_META_L4PROTO, reg);
-	if (has_port) {
-		nft_payload(&r, NFT_PAYLOAD_TRANSPORT_HEADER, 2, 2, after(reg, 4));
-	} else {
-		x = nft_expr_new("immediate");
-		nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, after(reg, 4));
-		nftnl_expr_set(x, NFTNL_EXPR_IMM_DATA, &none, sizeof(none));
-		nft_expr(&r, x);
-	}
-	x = nft_expr_new("dynset");
-	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SREG_KEY, NFT_REG_1);
-	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_OP, NFT_DYNSET_OP_UPDATE);
-	nftnl_expr_set_str(x, NFTNL_EXPR_DYNSET_SET_NAME, family == 4 ? "blocked4" : "blocked6");
-	nftnl_expr_set_u32(x, NFTNL_EXPR_DYNSET_SET_ID, set_id);
+	load_key(&r, family, has_port);
+	x = into_set(&r, NFT_DYNSET_OP_UPDATE, four ? "blocked4" : "blocked6",
+		four ? ids->blocked4 : ids->blocked6);
 	nftnl_expr_add_expr(x, NFTNL_EXPR_DYNSET_EXPR, nft_expr_new("counter"));
-	nft_expr(&r, x);
+	load_key(&r, family, has_port);
+	(void)into_set(&r, NFT_DYNSET_OP_ADD, four ? "since4" : "since6",
+		four ? ids->since4 : ids->since6);
+	nft_verdict(&r, NFT_GOTO, "refused");
 	nft_rule_end(&r, NULL);
+}
+
+/* Counted, then refused; what found no room was counted before the replace too. */
+static void denied(struct nft_batch *b, const struct nft_blocked_ids *ids,
+	const struct nft_blocked_list *kept, bool silent)
+{
+	struct nft_rule r;
+
+	record(b, 4, true, ids);
+	record(b, 6, true, ids);
+	record(b, 4, false, ids);
+	record(b, 6, false, ids);
+	r = nft_rule_begin(b, "denied");
+	nft_counter_from(&r, kept->unrecorded, 0);
+	nft_verdict(&r, NFT_GOTO, "refused");
+	nft_rule_end(&r, EG_SAY_FULL);
+	refuse(b, "refused", silent, NULL);
 }
 
 static void inbound(struct nft_batch *b, const char *bridge, bool silent)
@@ -276,6 +316,7 @@ static void chains(struct nft_batch *b, const struct nft_filter *f, const struct
 	judging_chains(b, to_host);
 	nft_add_chain(b, "inbound", NULL);
 	nft_add_chain(b, "denied", NULL);
+	nft_add_chain(b, "refused", NULL);
 	if (f->masquerade)
 		nft_add_chain(b, "postrouting",
 			&(struct nft_hook){
@@ -285,7 +326,7 @@ static void chains(struct nft_batch *b, const struct nft_filter *f, const struct
 void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const struct eg_policy *p,
 	const struct nft_blocked_list *kept)
 {
-	uint32_t id4 = nft_add_blocked(b, 4, kept), id6 = nft_add_blocked(b, 6, kept);
+	const struct nft_blocked_ids ids = nft_add_blocked(b, kept);
 	struct judging leaving = {.part = &eg_leaving, .flat = FLAT_INIT, .there = true};
 	struct judging to_host = {.part = &eg_to_host, .flat = FLAT_INIT};
 	bool silent = p && p->silent;
@@ -309,11 +350,7 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 		everything_leaves(b, f);
 	judging_rules(b, f, &to_host);
 	inbound(b, f->bridge, silent);
-	record(b, 4, true, id4);
-	record(b, 6, true, id6);
-	record(b, 4, false, id4);
-	record(b, 6, false, id6);
-	refuse(b, "denied", silent, NULL);
+	denied(b, &ids, kept, silent);
 	if (f->masquerade) {
 		masquerade(b, &f->source4, f->bridge);
 		masquerade(b, &f->source6, f->bridge);

@@ -153,13 +153,13 @@ static int do_port(struct cl_err *e)
 	return nft_apply_port(&p, e);
 }
 
-/* SOURCE DEST PROTO PORT PACKETS */
+/* SOURCE DEST PROTO PORT PACKETS, and "unrecorded N" when something found no room */
 static int do_blocked(struct cl_err *e)
 {
 	cleanup_blocked struct nft_blocked_list l = NFT_BLOCKED_INIT;
 	struct pol_addr source = address("source");
 
-	if (nft_blocked_read(arg("table"), &source, &l, e))
+	if (nft_blocked_read(arg("table"), &source, arg("source") ? 1 : 0, &l, e))
 		return -1;
 	for (size_t i = 0; i < l.n; i++) {
 		char from[POL_ADDR_TEXT], to[POL_ADDR_TEXT];
@@ -169,7 +169,16 @@ static int do_blocked(struct cl_err *e)
 		printf("%s %s %u %u %llu\n", from, to, l.v[i].proto, l.v[i].port,
 			(unsigned long long)l.v[i].packets);
 	}
+	if (l.unrecorded)
+		printf("unrecorded %llu\n", (unsigned long long)l.unrecorded);
 	return 0;
+}
+
+static int do_forget(struct cl_err *e)
+{
+	struct pol_addr source = address("source");
+
+	return nft_blocked_forget(arg("table"), &source, 1, e);
 }
 
 static int do_foreign(struct cl_err *e)
@@ -272,6 +281,7 @@ static const struct {
 	{"remove", do_remove},
 	{"port", do_port},
 	{"blocked", do_blocked},
+	{"forget", do_forget},
 	{"foreign", do_foreign},
 	{"tables", do_tables},
 	{"prepare", do_prepare},

@@ -264,7 +264,10 @@ void test_script__silence(void)
 	CHECK_INT(count(loud, "reject with icmpx admin-prohibited"), 2);
 	CHECK_INT(count(quiet, "reject"), 0);
 	CHECK_INT(count(quiet, "update @blocked4"), 2);
-	CHECK_HAS(quiet, "\t\tcounter drop\n\t}\n}\n");
+	CHECK_INT(count(quiet, "add @since6"), 2);
+	CHECK_HAS(quiet,
+		"\t\tcounter goto refused comment \"not recorded: too many destinations\"\n"
+		"\t}\n\n\tchain refused {\n\t\tcounter drop\n\t}\n}\n");
 }
 
 void test_script__sources_and_masquerade(void)
