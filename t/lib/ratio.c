@@ -132,5 +132,10 @@ int main(int argc, char **argv)
 		     "\"ours_cpu_us\":%.1f,\"peer_cpu_us\":%.1f,\"cpu_ratio\":%.3f}\n",
 		runs, med[0], med[2], med[2] > 0 ? med[0] / med[2] : 0, med[1], med[3],
 		med[3] > 0 ? med[1] / med[3] : 0);
+	for (int k = 0; k < 2; k++) {
+		free(s[k].wall);
+		free(s[k].cpu);
+	}
+	(void)posix_spawn_file_actions_destroy(&fa);
 	return fflush(stdout) ? 1 : 0;
 }
