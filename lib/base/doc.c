@@ -21,6 +21,36 @@ void cl_doc_release(struct cl_doc *d)
 	*d = CL_DOC_INIT;
 }
 
+/* The const is jansson's; the memory is the caller's own. */
+static void wipe_text(const char *s)
+{
+	if (s)
+		explicit_bzero((void *)(uintptr_t)s, strlen(s));
+}
+
+void cl_json_wipe(json_t *j)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+
+	wipe_text(json_string_value(j));
+	json_object_foreach (j, key, v)
+		cl_json_wipe(v);
+	json_array_foreach (j, i, v)
+		cl_json_wipe(v);
+}
+
+void cl_doc_release_secret(struct cl_doc *d)
+{
+	cl_json_wipe(d->root);
+	for (size_t i = 0; i < d->npos; i++)
+		wipe_text(d->pos[i].raw);
+	if (d->text)
+		explicit_bzero(d->text, d->len);
+	cl_doc_release(d);
+}
+
 int cl_doc_parse(struct cl_doc *d, enum cl_doc_kind kind, const char *name, const char *text,
 	size_t len, const struct cl_doc_limits *limits, struct cl_err *e)
 {

@@ -42,6 +42,12 @@ struct cl_doc {
 void cl_doc_release(struct cl_doc *d);
 #define cleanup_doc __attribute__((cleanup(cl_doc_release)))
 
+/* Releases a document that held a secret: its text and its strings are wiped first. */
+void cl_doc_release_secret(struct cl_doc *d);
+#define cleanup_secret_doc __attribute__((cleanup(cl_doc_release_secret)))
+/* Wipes every string value of a tree, in place; for one that nobody else holds. */
+void cl_json_wipe(json_t *j);
+
 /*
  * Parses text[0..len). `name` is the file for messages ("-" for standard input).
  * CL_EDATA with file, line and column set. *d must be CL_DOC_INIT; release it

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the files of the secret kinds share; nobody else includes this. */
+#ifndef CL_POLICY_SECRET_INTERNAL_H
+#define CL_POLICY_SECRET_INTERNAL_H
+
+#include "base/doc.h"
+
+/* "<kind> payload: <fmt>" with slug invalid_payload and CL_EDATA; returns -1. */
+int sec_payload_bad(struct cl_err *e, const char *kind, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * Parses a payload; a failure says line and column and not a byte of the text, which the
+ * reader's own messages quote.
+ */
+int sec_doc_parse(struct cl_doc *d, enum cl_doc_kind form, const char *kind, const char *text,
+	size_t len, struct cl_err *e);
+/*
+ * Calls fn for each line of an inventory that is neither blank nor a comment, without CR and
+ * LF, numbered from 1; stops at -1. More than SEC_INVENTORY_LINES (comments count), a NUL,
+ * another control character and bytes that are not UTF-8 are refused.
+ */
+int sec_inventory_lines(const char *kind, const char *text, size_t len,
+	int (*fn)(void *ctx, const char *line, unsigned no, struct cl_err *e), void *ctx,
+	struct cl_err *e);
+
+/* The last word on a selection of n things: none and more than max are CL_EREFUSED. */
+int sec_selected(size_t n, size_t max, const char *what, const char *flag,
+	const struct cl_strv *patterns, const char *secret, struct cl_err *e);
+
+/* The bits of the RSA private key in this PEM text, 0 when there is none. */
+unsigned sec_rsa_bits(const char *pem);
+
+/* s[0..len) without the blanks (and line ends) at both ends. */
+void sec_trim(const char **s, size_t *len);
+
+#endif
