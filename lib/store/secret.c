@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/secret.h"
+#include "base/mem.h"
+#include "store/db.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define COL(type, member)                                                   \
+	{                                                                   \
+#member, type, offsetof(struct store_secret, member), false \
+	}
+static const struct db_col columns[] = {
+	COL(DB_TEXT, id),
+	COL(DB_TEXT, kind),
+	COL(DB_TEXT, name),
+	COL(DB_TEXT, key_id),
+	COL(DB_TEXT, wrapped),
+	COL(DB_TEXT, sealed),
+	COL(DB_JSON, metadata),
+	COL(DB_TEXT, owner),
+	COL(DB_TIME, created_at),
+	COL(DB_TEXT, created_by),
+};
+#undef COL
+static const struct db_table table = {
+	"secret", columns, CL_ARRAY_LEN(columns), sizeof(struct store_secret)};
+
+void store_secret_release(struct store_secret *r)
+{
+	db_release(&table, r);
+	*r = STORE_SECRET_INIT;
+}
+
+/* The first row of "SELECT ... <tail>" with :ref bound. */
+static int first(struct store *s, const struct db_table *t, const char *tail, const char *ref,
+	void *out, bool *found, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	db_select(t, &sql);
+	cl_buf_adds(&sql, tail);
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	db_text(st, ":ref", ref);
+	if (db_step(s, st, found, e))
+		return -1;
+	if (*found)
+		db_read(st, t, out);
+	return 0;
+}
+
+int store_secret_find(
+	struct store *s, const char *ref, struct store_secret *out, bool *found, struct cl_err *e)
+{
+	return first(s, &table, " WHERE id = :ref OR name = :ref ORDER BY id <> :ref LIMIT 1", ref,
+		out, found, e);
+}
+
+int store_secret_insert(
+	struct store *s, const struct store_secret *r, enum store_put *how, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_secret_row struct store_secret there = STORE_SECRET_INIT;
+	cleanup_free char *primary = NULL;
+	bool found;
+
+	if (store_begin(s, &t, e) || store_key_primary(s, &primary, e) ||
+		first(s, &table, " WHERE name = :ref", r->name, &there, &found, e))
+		return -1;
+	*how = found ? STORE_TAKEN : STORE_MOVED;
+	if (found || !primary || strcmp(primary, r->key_id) != 0)
+		return 0;
+	if (db_insert(s, &table, r, e) || store_commit(&t, e))
+		return -1;
+	*how = STORE_PUT;
+	return 0;
+}
+
+int store_secret_each(struct store *s, store_secret_fn fn, void *arg, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_rows struct db_rows rows = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int rc = 0;
+
+	db_select(&table, &sql);
+	cl_buf_adds(&sql, " ORDER BY name");
+	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+		return -1;
+	for (size_t i = 0; !rc && i < rows.n; i++)
+		rc = fn(db_row_at(&rows, i), arg, e);
+	return rc;
+}
+
+json_t *store_secret_json(const struct store_secret *r)
+{
+	static const char *const hidden[] = {"key_id", "wrapped", "sealed"};
+	json_t *o = db_json(&table, r);
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(hidden); i++)
+		(void)json_object_del(o, hidden[i]);
+	return o;
+}
+
+/* ---- tombstones ---- */
+
+#define COL(type, member)                                                      \
+	{                                                                      \
+#member, type, offsetof(struct store_tombstone, member), false \
+	}
+static const struct db_col stone_columns[] = {
+	COL(DB_TEXT, secret_id),
+	COL(DB_TEXT, name),
+	COL(DB_TEXT, kind),
+	COL(DB_TEXT, owner),
+	COL(DB_TIME, deleted_at),
+	COL(DB_TEXT, deleted_by),
+	COL(DB_TEXT, cause),
+	COL(DB_TEXT, reason),
+};
+#undef COL
+static const struct db_table stones = {
+	"tombstone", stone_columns, CL_ARRAY_LEN(stone_columns), sizeof(struct store_tombstone)};
+
+void store_tombstone_release(struct store_tombstone *t)
+{
+	db_release(&stones, t);
+	*t = (struct store_tombstone){0};
+}
+
+int store_secret_delete(
+	struct store *s, const struct store_tombstone *stone, bool *won, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int64_t changed;
+
+	*won = false;
+	/* What was there is overwritten, not only forgotten. */
+	if (db_exec(s, "PRAGMA secure_delete = ON", e) || store_begin(s, &t, e) ||
+		db_prepare(s, "DELETE FROM secret WHERE id = :id", &st, e))
+		return -1;
+	db_text(st, ":id", stone->secret_id);
+	if (db_done(s, st, &changed, e))
+		return -1;
+	if (!changed)
+		return 0;
+	if (db_insert(s, &stones, stone, e) || store_commit(&t, e))
+		return -1;
+	*won = true;
+	return 0;
+}
+
+int store_tombstone_find(struct store *s, const char *ref, struct store_tombstone *out, bool *found,
+	struct cl_err *e)
+{
+	return first(s, &stones,
+		" WHERE secret_id = :ref OR name = :ref"
+		" ORDER BY secret_id <> :ref, deleted_at DESC LIMIT 1",
+		ref, out, found, e);
+}
