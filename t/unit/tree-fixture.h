@@ -86,9 +86,10 @@ static inline int64_t du(const char *name)
 	return strtoll(out.p, NULL, 10);
 }
 
+/* An hour: what a walk finds must not hang on how busy the machine is. */
 static inline struct diskwalk_want want(void)
 {
-	return (struct diskwalk_want){.tree = top, .baseline = -1};
+	return (struct diskwalk_want){.tree = top, .baseline = -1, .deadline_ms = 3600000};
 }
 
 static inline struct diskwalk_result walk(struct diskwalk_want w)
