@@ -106,6 +106,19 @@ static void print_opts(const struct cl_spec *spec, const struct cl_verb *verb, F
 			print_opt(o, out);
 }
 
+/* A command that can stand without a verb and has some: they are told of too. */
+static void print_siblings(const struct cl_spec *spec, const struct cl_verb *verb, FILE *out)
+{
+	bool none = true;
+
+	for (const struct cl_verb *v = spec->verbs; !*verb->name && v->name; v++) {
+		if (v == verb || (v->needs & CL_HIDDEN))
+			continue;
+		(void)fprintf(out, "%s  %-27s %s\n", none ? "\nVerbs:\n" : "", v->name, v->summary);
+		none = false;
+	}
+}
+
 static void help_verb(const struct cl_spec *spec, const struct cl_verb *verb, FILE *out)
 {
 	cleanup_free char *syn = cl_synopsis(spec, verb);
@@ -118,6 +131,7 @@ static void help_verb(const struct cl_spec *spec, const struct cl_verb *verb, FI
 		(void)fputs("\nOperands:\n", out);
 	for (const struct cl_operand *o = verb->operands; o && o->name; o++)
 		(void)fprintf(out, "  %-26s  %s\n", o->name, o->help);
+	print_siblings(spec, verb, out);
 	print_opts(spec, verb, out);
 	for (const struct cl_example *x = verb->examples; x && x->line; x++)
 		(void)fprintf(out, "%s  %s\n      %s\n", x == verb->examples ? "\nExamples:\n" : "",

@@ -332,11 +332,23 @@ static enum cl_ask asked(struct cl_ctx *c, char **argv)
 	return CL_ASK_RUN;
 }
 
+/* True when an option in front of any verb belongs to the verb that has no name. */
+static bool of_nameless(const struct cl_ctx *c, const char *word)
+{
+	const char *name = cl_starts(word, "--") ? word + 2 : NULL;
+	bool nameless = false;
+
+	for (const struct cl_verb *v = c->spec->verbs; v->name; v++)
+		nameless = nameless || !*v->name;
+	return nameless &&
+	       !(name ? find_opt(c, name, strcspn(name, "="), 0) : find_opt(c, NULL, 0, word[1]));
+}
+
 /* Options in front of the verb: only the shared and the command's own. */
 static int leading_options(struct cl_ctx *c, char **argv, int *i, struct cl_err *e)
 {
 	while (argv[*i] && argv[*i][0] == '-' && argv[*i][1]) {
-		if (!strcmp(argv[*i], "--"))
+		if (!strcmp(argv[*i], "--") || of_nameless(c, argv[*i]))
 			break;
 		if (argv[*i][1] == '-' ? long_option(c, argv, i, e) : short_options(c, argv, i, e))
 			return -1;

@@ -110,6 +110,16 @@ static const struct cl_verb plain_verbs[] = {
 
 static const struct cl_spec plain = {.name = "cloop-plain", .summary = "s", .verbs = plain_verbs};
 
+/* A verb without a name beside one with a name. */
+static const struct cl_verb both_verbs[] = {
+	{.name = "", .summary = "s", .opts = paint_opts, .run = nothing},
+	{.name = "touch", .summary = "s", .opts = wrap_opts, .operands = walls, .run = nothing},
+	{0},
+};
+
+static const struct cl_spec both = {
+	.name = "cloop-both", .summary = "s", .verbs = both_verbs, .opts = own_opts};
+
 /* A command line, words parted by blanks ('~' stands for an empty word), and what came of it. */
 struct parsed {
 	struct cl_ctx c;
@@ -235,6 +245,29 @@ void test_parse__options(void)
 	};
 
 	table(&many, rows, CL_ARRAY_LEN(rows));
+}
+
+void test_parse__a_verb_without_a_name(void)
+{
+	static const char *const rows[][2] = {
+		{"", ""},
+		{"--gloss", ""},
+		{"-g --json", ""},
+		{"--json -g", ""},
+		{"touch a", "a"},
+		{"touch -t a", "a"},
+		{"--json touch a -t", "a"},
+		{"--gloss touch", "! 'touch' is one operand too many"},
+		{"-p d touch a", "! unknown option '-p'"},
+		{"touch -g a", "! unknown option '-g'"},
+		{"touchy", "! 'touchy' is one operand too many"},
+		{"--bogus", "! unknown option '--bogus'"},
+		{"--help", "? 1 "},
+		{"touch --help", "? 1 touch"},
+		{"--gloss --help", "? 1 "},
+	};
+
+	table(&both, rows, CL_ARRAY_LEN(rows));
 }
 
 void test_parse__a_command_line_as_operand(void)
