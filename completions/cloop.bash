@@ -27,6 +27,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'hub config keys') reply=" --dir --json --help" ;;
 	'hub audit list') reply=" --limit --action --actor --id --project --since --dir --json --help" ;;
 	'hub audit verify') reply=" --head --dir --json --help" ;;
+	'place') reply=" --request --bound --all --dir --json --help" ;;
+	'place why') reply=" --request --bound --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'run') reply=" --project --executor --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
 	'runs') reply='list show logs stop wait journal' ;;
 	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
@@ -96,6 +98,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'hub audit list/--dir'|'hub audit list/-C') kind=dir ;;
 	'hub audit verify/--head') kind=none ;;
 	'hub audit verify/--dir'|'hub audit verify/-C') kind=dir ;;
+	'place/--request'|'place/-r') kind=file ;;
+	'place/--bound') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'place/--dir'|'place/-C') kind=dir ;;
+	'place why/--request'|'place why/-r') kind=file ;;
+	'place why/--bound') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'place why/--dir'|'place why/-C') kind=dir ;;
 	'run/--project'|'run/-p') kind=dir ;;
 	'run/--executor'|'run/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'run/--timeout') kind=none ;;
@@ -131,7 +139,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall test'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall test'|'egress firewall'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

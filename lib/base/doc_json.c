@@ -67,6 +67,13 @@ int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl
 		return cl_at(e, d->name, je.line > 0 ? (unsigned)je.line : 1,
 			je.column > 0 ? (unsigned)je.column : 1);
 	}
+	/* jansson passes over one that stands right behind a number. */
+	if (memchr(d->text, '\0', d->len)) {
+		cl_doc_place(d, strlen(d->text), &line, &column);
+		(void)cl_fail(e, CL_EDATA, "not JSON: a NUL byte");
+		(void)cl_fix(e, "give one JSON object, as RFC 8259 has it");
+		return cl_at(e, d->name, line, column);
+	}
 	if (count_nodes(d->root) > l->nodes) {
 		(void)cl_fail(e, CL_EDATA, "holds more than %zu values", l->nodes);
 		return cl_at(e, d->name, 0, 0);
