@@ -88,6 +88,15 @@ static bool mend_one(struct pl_copy *m, const struct pl_query *q, const struct p
 	return write_down(m, q, &best, out);
 }
 
+static int rows_of(uint64_t failed)
+{
+	int n = 0;
+
+	for (unsigned row = 0; row < PL_NROWS; row++)
+		n += (failed & PL_ROW_BIT(row)) != 0;
+	return n;
+}
+
 /* How many candidates the request is changed for: those that fail the least. */
 #define NEAR 64
 
@@ -98,8 +107,7 @@ static size_t nearest(const struct pl_candidate *v, size_t n, const struct pl_re
 
 	for (int rows = 1; rows <= PL_NROWS; rows++)
 		for (size_t i = 0; i < n && k < NEAR; i++)
-			if (__builtin_popcountll(r->failed[i]) == rows &&
-				(!r->bound || r->bound == &v[i]))
+			if (rows_of(r->failed[i]) == rows && (!r->bound || r->bound == &v[i]))
 				out[k++] = &v[i];
 	return k;
 }
