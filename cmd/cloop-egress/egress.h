@@ -13,6 +13,9 @@ int egress_firewall(struct cl_ctx *c, struct cl_err *e);
 /* `firewall test`: does a policy keep what is expected of it? 0: yes, 1: no, -1 with *e. */
 int egress_test(struct cl_ctx *c, struct cl_err *e);
 
+/* `blocked`: what sandboxes were refused. */
+int egress_blocked(struct cl_ctx *c, struct cl_err *e);
+
 /*
  * The policy that the command line asks about, from flags, from a file or from an
  * executor's configuration; source is what the listing says it is from, owned. *out is

@@ -170,6 +170,36 @@ static const struct cl_example test_examples[] = {
 	{0},
 };
 
+static const struct cl_opt blocked_opts[] = {
+	{.name = "run",
+		.type = CL_STR,
+		.arg = "RUN",
+		.complete = CL_COMP_RUN,
+		.help = "only what this run was refused"},
+	{.name = "project",
+		.letter = 'p',
+		.type = CL_STR,
+		.arg = "DIR",
+		.complete = CL_COMP_DIR,
+		.help = "only what runs of this project were refused"},
+	{.name = "limit",
+		.letter = 'n',
+		.type = CL_INT,
+		.arg = "N",
+		.min = 0,
+		.def = "100",
+		.help = "how many of the newest rows; 0: all"},
+	{0},
+};
+
+static const struct cl_example blocked_examples[] = {
+	{"cloop egress blocked --run run_4f1c2a", "what a run was refused, and by which rule",
+		false},
+	{"cloop egress blocked -p /srv/projects/api --json | jq -r .destination | sort | uniq -c",
+		"what a project's runs keep trying", false},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "firewall",
 		.summary = "show what an egress policy installs, or what it answers",
@@ -184,11 +214,17 @@ static const struct cl_verb verbs[] = {
 		.exits = test_exits,
 		.examples = test_examples,
 		.run = egress_test},
+	{.name = "blocked",
+		.summary = "show what sandboxes tried to reach and were refused",
+		.opts = blocked_opts,
+		.examples = blocked_examples,
+		.run = egress_blocked},
 	{0},
 };
 
 static const struct cl_text environment[] = {
 	CL_ROWS_ENV_HUB,
+	{"CLOOP_RUN_DIR", "where live workloads have their things, instead of /run/cloop"},
 	{"NO_COLOR", "when set and not empty: no colour on a terminal"},
 	{0},
 };
@@ -199,7 +235,7 @@ static const struct cl_text files[] = {
 };
 
 static const char *const see_also[] = {
-	"cloop(1)", "cloop-run(1)", "cloop-config.yaml(5)", "nft(8)", NULL};
+	"cloop(1)", "cloop-run(1)", "cloop-runs(1)", "cloop-config.yaml(5)", "nft(8)", NULL};
 
 const struct cl_spec egress_spec = {
 	.name = "cloop-egress",

@@ -65,6 +65,8 @@ int job_plan_network(struct job *j, struct cl_err *e);
 /* Builds it, rules first; *net and *network are what the engine is given. */
 int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
 int job_drop_network(struct job *j, struct cl_err *e);
+/* Whose rows of the filter's record are this workload's; nothing where nothing filters. */
+void job_note_addresses(const struct job *j, struct shim_started *out);
 
 /*
  * stage.c: everything that is bound into the sandbox; in a mount namespace of our own, or

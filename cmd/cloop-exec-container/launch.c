@@ -258,8 +258,10 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 	if (j->net_lock >= 0)
 		(void)close(cl_steal_fd(&j->net_lock));
 	j->init = rc ? 0 : out->init;
-	if (!rc)
+	if (!rc) {
 		read_cid(rd, out);
+		job_note_addresses(j, out);
+	}
 	job_stage_release(&st);
 	return rc ? -1 : 0;
 }

@@ -227,6 +227,25 @@ int job_make_network(struct job *j, enum ct_net *net, const char **network, stru
 	}
 }
 
+void job_note_addresses(const struct job *j, struct shim_started *out)
+{
+	struct pol_addr a[2] = {j->net.address, j->net.address6};
+	char *const to[] = {out->address, out->address6};
+	uint64_t packets = 0;
+	struct cl_err e;
+
+	if (!j->table)
+		return;
+	/* The engine gives out the addresses of its own networks. */
+	if (j->net_kind == JOB_NET_OURS && (!out->init || net_addresses_of(out->init, a, &e)))
+		return;
+	for (size_t i = 0; i < CL_ARRAY_LEN(a); i++)
+		if (a[i].family)
+			pol_addr_text(&a[i], to[i]);
+	if (!nft_blocked_unrecorded(j->table, &packets, &e))
+		out->unrecorded_before = (int64_t)packets;
+}
+
 int job_drop_network(struct job *j, struct cl_err *e)
 {
 	const char *args[] = {"network", "rm", j->network, NULL};

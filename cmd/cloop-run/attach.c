@@ -215,11 +215,17 @@ static int finish(struct attach *a)
 	const char *outcome = json_string_value(json_object_get(a->ended, "outcome"));
 	const char *error = json_string_value(json_object_get(a->ended, "error"));
 	int code = (int)json_integer_value(json_object_get(a->ended, "exit_code"));
+	json_t *blocked;
 
 	if (!a->streamed)
 		print_log(a);
 	if (error && outcome && strcmp(outcome, "exited") != 0 && !a->c->json)
 		cl_say(a->c, "%s: %s", outcome, error);
+	blocked = run_blocked(a->p);
+	if (blocked && !a->c->json)
+		run_say_blocked(a->c, a->p, blocked);
+	if (blocked)
+		(void)json_object_set_new(a->ended, "blocked", blocked);
 	run_status(a->c, a->p, json_incref(a->ended));
 	return code < 0 ? 125 : code;
 }

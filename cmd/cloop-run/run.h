@@ -67,6 +67,12 @@ int run_attach(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 int run_hold_signals(struct cl_err *e);
 /* Prints the same run as a pipeline of commands (--trace-steps). */
 void run_trace(const struct cl_ctx *c, const struct run_plan *p);
+/*
+ * What the run was refused: {"destinations","packets","unrecorded"}, owned, NULL: nothing; and
+ * a few lines on standard error about it.
+ */
+json_t *run_blocked(const struct run_plan *p);
+void run_say_blocked(const struct cl_ctx *c, const struct run_plan *p, const json_t *sums);
 /* The status object on the descriptor that --status-fd names. */
 void run_status(const struct cl_ctx *c, const struct run_plan *p, json_t *take_status);
 

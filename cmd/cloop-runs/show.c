@@ -3,8 +3,11 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "work/blocked.h"
+#include "work/paths.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <string.h>
 
 static void line(const char *key, const json_t *v)
@@ -16,6 +19,33 @@ static void line(const char *key, const json_t *v)
 	text = json_is_string(v) ? cl_strdup(json_string_value(v)) : cl_json_text(v);
 	cl_mask(text, ""); /* it quotes arguments, names and labels of others */
 	(void)printf("%-16s  %s\n", key, text);
+}
+
+/* Of a run that goes on the kernel knows, if it may be asked. */
+static void add_live_blocked(const struct one_run *o, json_t *j)
+{
+	cleanup_blocked_rows struct store_blocked_list rows = STORE_BLOCKED_INIT;
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+	cleanup_free char *base = work_run_base();
+	int64_t unrecorded = 0;
+	struct cl_err e;
+	json_t *sums;
+
+	if (store_handle_of_run(o->store, o->run.id, &h, &e) || strcmp(h.state, "live") != 0 ||
+		blocked_live(&h, base, &rows, &unrecorded, &e))
+		return;
+	sums = blocked_sums(&rows, unrecorded);
+	if (sums)
+		(void)json_object_set_new(j, "blocked", sums);
+}
+
+static void blocked_line(const char *id, const json_t *sums)
+{
+	if (json_is_object(sums))
+		(void)printf("%-16s  %lld packets to %lld destinations; see: cloop egress blocked "
+			     "--run %s\n",
+			"blocked", (long long)json_integer_value(json_object_get(sums, "packets")),
+			(long long)json_integer_value(json_object_get(sums, "destinations")), id);
 }
 
 int cmd_runs_show(struct cl_ctx *c, struct cl_err *e)
@@ -31,12 +61,15 @@ int cmd_runs_show(struct cl_ctx *c, struct cl_err *e)
 	if (one_run_open(c, STORE_RO, &o, e))
 		return -1;
 	j = store_run_json(&o.run);
+	if (json_is_null(json_object_get(j, "blocked")))
+		add_live_blocked(&o, j);
 	if (c->json) {
 		cl_take_json(j);
 		return 0;
 	}
 	for (size_t i = 0; i < CL_ARRAY_LEN(order); i++)
 		line(order[i], json_object_get(j, order[i]));
+	blocked_line(o.run.id, json_object_get(j, "blocked"));
 	json_decref(j);
 	return 0;
 }

@@ -43,6 +43,9 @@ static const struct db_col columns[] = {
 	FIXED(DB_TEXT, state),
 	FIXED(DB_TIME, ended_at),
 	COL(DB_JSON, meta),
+	COL(DB_TEXT, address),
+	COL(DB_TEXT, address6),
+	COL(DB_INT, unrecorded_before),
 };
 static const struct db_table table = {
 	"handle", columns, CL_ARRAY_LEN(columns), sizeof(struct store_handle)};

@@ -45,6 +45,7 @@ static const struct db_col columns[] = {
 	COL(DB_JSON, egress),
 	COL(DB_JSON, clamps),
 	COL(DB_JSON, limits),
+	COL(DB_JSON, blocked),
 };
 static const struct db_table table = {
 	"run", columns, CL_ARRAY_LEN(columns), sizeof(struct store_run)};

@@ -58,6 +58,8 @@ struct store_run {
 	char *egress; /* JSON of eg_auth_json, or NULL */
 	char *clamps; /* JSON array, or NULL */
 	char *limits; /* JSON object, or NULL */
+	/* JSON {"destinations","packets","unrecorded"} of what was refused, NULL: nothing was */
+	char *blocked;
 };
 #define STORE_RUN_INIT ((struct store_run){.exit_code = -1})
 void store_run_release(struct store_run *r);
@@ -136,6 +138,9 @@ struct store_handle {
 	char *state;           /* "live", "ended" */
 	int64_t ended_at;
 	char *meta; /* JSON object, or NULL */
+	/* The sandbox's own addresses, which tell its rows in a shared record (work/blocked.h). */
+	char *address, *address6;  /* or NULL */
+	int64_t unrecorded_before; /* packets that the record had no room for when it started */
 };
 #define STORE_HANDLE_INIT ((struct store_handle){.disk_baseline = -1})
 void store_handle_release(struct store_handle *h);

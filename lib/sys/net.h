@@ -29,6 +29,8 @@
 
 #include "sys/nft.h"
 
+#include <sys/types.h>
+
 #define NET_RUN_DIR "/run/cloop"
 
 struct net_want {
@@ -71,6 +73,16 @@ int net_teardown(const char *rundir, const char *handle, const char *table, cons
 	struct cl_err *e);
 /* Handles that have a namespace or a record, sorted; added to handles. */
 int net_list(const char *rundir, struct cl_strv *handles, struct cl_err *e);
+/*
+ * The addresses that the record of a prepared network names, family 0 where there is none.
+ * CL_ENOTFOUND: no record.
+ */
+int net_addresses(const char *rundir, const char *handle, struct pol_addr out[2], struct cl_err *e);
+/*
+ * The first global address of each family in the network namespace of a process, for a
+ * network of the engine's own; family 0 where there is none.
+ */
+int net_addresses_of(pid_t pid, struct pol_addr out[2], struct cl_err *e);
 /* The name of the bridge for a network name: "csbx-" and 10 hex of its SHA-256. */
 void net_bridge_name(const char *network, char out[16]);
 /*

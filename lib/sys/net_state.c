@@ -210,6 +210,19 @@ int net_states(
 	return 0;
 }
 
+int net_addresses(const char *rundir, const char *handle, struct pol_addr out[2], struct cl_err *e)
+{
+	cleanup_dirs struct net_dirs d = NET_DIRS_INIT;
+	cleanup_state struct net_state s = {0};
+
+	if (net_check_handle(handle, e) || net_dirs_open(&d, rundir, false, e) ||
+		net_state_read(&d, handle, &s, e))
+		return -1;
+	out[0] = s.address;
+	out[1] = s.address6;
+	return 0;
+}
+
 int net_list(const char *rundir, struct cl_strv *handles, struct cl_err *e)
 {
 	cleanup_dirs struct net_dirs d = NET_DIRS_INIT;

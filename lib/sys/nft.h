@@ -86,6 +86,8 @@ void nft_blocked_release(struct nft_blocked_list *l);
  */
 int nft_blocked_read(const char *table, const struct pol_addr *sources, size_t n,
 	struct nft_blocked_list *out, struct cl_err *e);
+/* Refused packets that found the sets full, since the table was made. CL_ENOTFOUND. */
+int nft_blocked_unrecorded(const char *table, uint64_t *packets, struct cl_err *e);
 /* Takes out what these sources tried: their addresses may be others' from then on. */
 int nft_blocked_forget(
 	const char *table, const struct pol_addr *sources, size_t n, struct cl_err *e);

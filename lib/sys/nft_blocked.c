@@ -326,6 +326,25 @@ int nft_blocked_read(const char *table, const struct pol_addr *sources, size_t n
 	return 0;
 }
 
+int nft_blocked_unrecorded(const char *table, uint64_t *packets, struct cl_err *e)
+{
+	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
+	cleanup_blocked struct nft_blocked_list l = NFT_BLOCKED_INIT;
+	struct nft_blocked_reading rd = {.out = &l};
+	char why[SYS_NL_WHY];
+	int err;
+
+	if (eg_check_table(table, e) || sys_nl_open(&nl, NETLINK_NETFILTER, e))
+		return -1;
+	err = read_unrecorded(&nl, table, &rd, why);
+	if (err == ENOENT)
+		return cl_fail(e, CL_ENOTFOUND, "there is no table '%s' that records", table);
+	if (err)
+		return sys_nl_fail(e, err, why, "read table '%s'", table);
+	*packets = l.unrecorded;
+	return 0;
+}
+
 static int forget(const char *table, const struct nft_blocked_list *l, struct cl_err *e)
 {
 	cleanup_batch struct nft_batch b;

@@ -10,6 +10,7 @@
 #include "sys/clock.h"
 #include "sys/net.h"
 #include "sys/path.h"
+#include "work/blocked.h"
 #include "work/rundir.h"
 
 #include <dirent.h>
@@ -77,10 +78,17 @@ static void networks(struct sweep *s, struct store *store)
 
 	if (net_list(s->run_base, &handles, &e))
 		return;
-	for (size_t i = 0; i < handles.n; i++)
-		if (left_over(store, handles.v[i]) &&
-			!net_teardown(s->run_base, handles.v[i], NULL, NULL, &e))
+	for (size_t i = 0; i < handles.n; i++) {
+		cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+
+		if (!left_over(store, handles.v[i]) ||
+			store_handle_get(store, handles.v[i], &h, &e))
+			continue;
+		/* Its supervisor has done so, if it had the time. */
+		(void)blocked_settle(store, &h, s->run_base, &e);
+		if (!net_teardown(s->run_base, handles.v[i], NULL, NULL, &e))
 			did(s, "the network", handles.v[i]);
+	}
 }
 
 /* Entries of a directory; an absent one has none. */
@@ -128,10 +136,22 @@ static void logs(struct sweep *s, struct store *store)
 			did(s, "the log", names.v[i]);
 }
 
+static void refusals(struct sweep *s, struct store *store)
+{
+	int64_t gone = 0;
+	struct cl_err e;
+
+	if (store_blocked_expire(store, sys_now_ms() - SWEEP_BLOCKED_MS, &gone, &e) || !gone)
+		return;
+	s->collected++;
+	cl_strv_addf(&s->notes, "forgot %lld blocked destinations", (long long)gone);
+}
+
 void sweep_collect(struct sweep *s, struct store *store)
 {
 	cgroups(s, store);
 	networks(s, store);
 	rundirs(s, store);
 	logs(s, store);
+	refusals(s, store);
 }

@@ -23,6 +23,9 @@ struct shim_started {
 	pid_t monitor; /* a child of the shim whose exit status is the workload's; 0: none */
 	pid_t init;    /* the workload's first process, in our pid namespace; 0: not known */
 	char external_id[80];
+	/* Behind a filter that records: whose rows are this workload's (store_handle). */
+	char address[46], address6[46]; /* "": none */
+	int64_t unrecorded_before;
 };
 
 struct shim;

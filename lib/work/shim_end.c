@@ -6,6 +6,7 @@
 #include "store/counter.h"
 #include "store/journal.h"
 #include "sys/clock.h"
+#include "work/blocked.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +46,8 @@ static void judge(struct shim *s)
 
 int shim_record_start(struct shim *s, struct cl_err *e)
 {
-	static const char *const columns[] = {"external_id", NULL};
+	static const char *const columns[] = {
+		"external_id", "address", "address6", "unrecorded_before", NULL};
 	const struct store_handle *row = &s->job.row;
 	bool won = true, first = !s->due.start;
 
@@ -64,6 +66,25 @@ int shim_record_start(struct shim *s, struct cl_err *e)
 	return 0;
 }
 
+/*
+ * What it was refused, before anybody learns that it has ended and before its network goes.
+ * False when the store was busy.
+ */
+static bool settle_blocked(struct shim *s)
+{
+	struct cl_err e;
+
+	if (s->settled || !blocked_settle(s->store, &s->job.row, s->job.run_base, &e)) {
+		s->settled = true;
+		return true;
+	}
+	if (e.code == CL_EBUSY)
+		return false;
+	shim_note(s, "egress", "what it was refused could not be recorded: %s", e.msg);
+	s->settled = true;
+	return true;
+}
+
 /* False when the store was busy. */
 static bool write_down(struct shim *s)
 {
@@ -75,6 +96,8 @@ static bool write_down(struct shim *s)
 	struct cl_err e;
 	bool won = false;
 
+	if (!settle_blocked(s))
+		return false;
 	if (!row->run_id)
 		return true;
 	if (s->due.start)

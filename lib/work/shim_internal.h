@@ -52,6 +52,7 @@ struct shim {
 	/* how it ended */
 	bool ended;    /* the workload is over; its status is below */
 	bool judged;   /* outcome and error below are set */
+	bool settled;  /* what it was refused is stored */
 	bool recorded; /* the run's row says how it ended */
 	bool told;     /* the clients know */
 	bool monitor_known, oom;

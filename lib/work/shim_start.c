@@ -91,6 +91,24 @@ static int take_row(struct shim *s, bool adopting, bool *won, struct cl_err *e)
 	return store_handle_insert(s->store, row, e);
 }
 
+static void replace(char **text, const char *by)
+{
+	free(*text);
+	*text = *by ? cl_strdup(by) : NULL;
+}
+
+/* What only the driver knew. */
+static void note_driver(struct shim *s)
+{
+	struct store_handle *row = &s->job.row;
+
+	free(row->external_id);
+	row->external_id = cl_strdup(s->started.external_id);
+	replace(&row->address, s->started.address);
+	replace(&row->address6, s->started.address6);
+	row->unrecorded_before = s->started.unrecorded_before;
+}
+
 static int run_workload(struct shim *s, struct cl_err *e)
 {
 	struct shim_io io = {-1, -1, -1, -1};
@@ -101,8 +119,7 @@ static int run_workload(struct shim *s, struct cl_err *e)
 	if (s->driver->launch(s->arg, s, &io, &s->started, e))
 		return -1;
 	(void)close(cl_steal_fd(&s->child_stdin));
-	free(s->job.row.external_id);
-	s->job.row.external_id = cl_strdup(s->started.external_id);
+	note_driver(s);
 	return shim_record_start(s, e);
 }
 

@@ -25,8 +25,12 @@ struct sweep {
 int sweep_pass(struct sweep *s, struct cl_err *e);
 void sweep_release(struct sweep *s);
 
-/* How long a run may be starting without a workload, and logs are kept. Milliseconds. */
+/*
+ * How long a run may be starting without a workload, and logs and blocked destinations are
+ * kept. Milliseconds.
+ */
 #define SWEEP_STARTING_MS (5 * 60 * 1000LL)
 #define SWEEP_LOGS_MS     (14 * 24 * 3600 * 1000LL)
+#define SWEEP_BLOCKED_MS  (30 * 24 * 3600 * 1000LL)
 
 #endif
