@@ -2,11 +2,11 @@
 /* What mint takes, kind by kind. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/imageref.h"
 #include "policy/secret_github.h"
 #include "policy/secret_internal.h"
 #include "policy/secret_inventory.h"
 #include "policy/secret_kind.h"
+#include "policy/secret_kube.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,15 +153,12 @@ static int check_interfaces(const struct payload *in, struct cl_buf *out, struct
 
 static int check_kubeconfig(const struct payload *in, struct cl_buf *out, struct cl_err *e)
 {
-	cleanup_secret_doc struct cl_doc d = CL_DOC_INIT;
-	const char *kind = sec_kinds[SEC_KUBECONFIG].name;
+	cleanup_kube struct sec_kube k = SEC_KUBE_INIT;
 
-	if (sec_doc_parse(&d, CL_DOC_YAML, kind, in->p, in->n, e))
+	if (sec_kube_read(in->p, in->n, &k, e))
 		return -1;
-	if (!json_array_size(json_object_get(d.root, "contexts"))) {
-		(void)sec_payload_bad(e, kind, "payload has no contexts");
-		return cl_fix(e, "give the file that kubectl uses: kubectl config view --raw");
-	}
+	if (in->notes)
+		sec_kube_notes(&k, in->notes);
 	cl_buf_add(out, in->p, in->n);
 	return 0;
 }
