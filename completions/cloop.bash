@@ -4,10 +4,12 @@
 _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
-	'egress') reply='firewall blocked' ;;
-	'egress firewall') reply="test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
+	'egress') reply='firewall blocked fits' ;;
+	'egress firewall') reply="diff test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
+	'egress firewall diff') reply=" --format --limit --dir --json --help"; kind=file ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'egress blocked') reply=" --run --project --limit --dir --json --help" ;;
+	'egress fits') reply=" --own-denies --limit --dir --json --help"; kind=file ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
@@ -70,6 +72,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall/--check') kind=none ;;
 	'egress firewall/--check-file') kind=file ;;
 	'egress firewall/--dir'|'egress firewall/-C') kind=dir ;;
+	'egress firewall diff/--format') reply='text markdown json' ;;
+	'egress firewall diff/--limit') kind=none ;;
+	'egress firewall diff/--dir'|'egress firewall diff/-C') kind=dir ;;
 	'egress firewall test/--policy') kind=file ;;
 	'egress firewall test/--format') reply='tap junit json' ;;
 	'egress firewall test/--dir'|'egress firewall test/-C') kind=dir ;;
@@ -77,6 +82,8 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress blocked/--project'|'egress blocked/-p') kind=dir ;;
 	'egress blocked/--limit'|'egress blocked/-n') kind=none ;;
 	'egress blocked/--dir'|'egress blocked/-C') kind=dir ;;
+	'egress fits/--limit') kind=none ;;
+	'egress fits/--dir'|'egress fits/-C') kind=dir ;;
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
 	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
 	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
@@ -144,7 +151,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'egress fits'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -11,7 +11,7 @@
 
 /* A file holds up to EG_MAX_CIDRS_FILE ranges twice. */
 static const struct cl_doc_limits file_limits = {
-	.max_bytes = 32u << 20, .nodes = 2 * EG_MAX_CIDRS_FILE + 65536};
+	.max_bytes = EGRESS_MAX_FILE, .nodes = 2 * EG_MAX_CIDRS_FILE + 65536};
 
 static const struct {
 	const char *option;
@@ -126,6 +126,32 @@ static int whole(struct cl_ctx *c, const char **option, struct cl_err *e)
 	return 0;
 }
 
+/* JSON says so by its first byte, and is read faster; YAML may start with the same one. */
+static int parse(const char *name, const struct cl_buf *text, struct cl_doc *d, struct cl_err *e)
+{
+	const char *at = text->p + strspn(text->p, " \t\r\n");
+	struct cl_err yaml;
+
+	if (*at == '{' || *at == '[') {
+		if (!cl_doc_parse(d, CL_DOC_JSON, name, text->p, text->len, &file_limits, e))
+			return 0;
+		cl_doc_release(d);
+		*d = CL_DOC_INIT;
+		return cl_doc_parse(d, CL_DOC_YAML, name, text->p, text->len, &file_limits, &yaml);
+	}
+	return cl_doc_parse(d, CL_DOC_YAML, name, text->p, text->len, &file_limits, e);
+}
+
+int egress_policy_text(
+	const char *name, const struct cl_buf *text, struct eg_stack *out, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+
+	if (parse(name, text, &d, e))
+		return -1;
+	out->max_cidrs = EG_MAX_CIDRS_FILE;
+	return eg_stack_read(&d, d.root, out, e);
+}
 static int from_file(
 	struct cl_ctx *c, const char *option, struct eg_stack *out, char **source, struct cl_err *e)
 {
@@ -135,7 +161,7 @@ static int from_file(
 	json_t *obj;
 
 	*source = cl_strdup(strcmp(path, "-") ? path : "standard input");
-	if (cl_read_file(path, file_limits.max_bytes, &text, e) ||
+	if (cl_read_file(path, EGRESS_MAX_FILE, &text, e) ||
 		cl_doc_parse(&d, CL_DOC_JSON, path, text.p, text.len, &file_limits, e) ||
 		member(&d, !strcmp(option, "from-spec"), &obj, e))
 		return -1;
@@ -157,17 +183,14 @@ static int no_filter(const struct cfg *cfg, const struct cfg_executor *x, struct
 		x->key, none ? " and network: bridge" : "");
 }
 
-/* What stands before the sandboxes of an executor of the hub. */
-static int from_executor(struct cl_ctx *c, struct eg_stack *out, char **source, struct cl_err *e)
+int egress_executor(struct cl_ctx *c, const char *id, struct eg_stack *out, struct cl_err *e)
 {
-	const char *id = cl_str(c, "executor");
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_cfg struct cfg cfg = CFG_INIT;
 	cleanup_hub struct hub hub = HUB_INIT;
 	const struct cfg_executor *x;
 	bool filtered;
 
-	*source = cl_asprintf("executor %s", id);
 	if (hub_from_ctx(c, &hub, e) || hub_config_for_run(c, &hub, &d, &cfg, e))
 		return -1;
 	if (cfg_executor_find(&cfg, id, &x, e) ||
@@ -202,7 +225,8 @@ int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct c
 		*source = cl_strdup("flags");
 		rc = from_flags(c, eg_stack_add(out, NULL, 0), e);
 	} else if (!strcmp(option, "executor")) {
-		rc = from_executor(c, out, source, e);
+		*source = cl_asprintf("executor %s", cl_str(c, option));
+		rc = egress_executor(c, cl_str(c, option), out, e);
 	} else {
 		rc = from_file(c, option, out, source, e);
 	}

@@ -2,6 +2,7 @@
 #ifndef CMD_EGRESS_H
 #define CMD_EGRESS_H
 
+#include "base/doc.h"
 #include "cli/cli.h"
 #include "policy/egress_stack.h"
 
@@ -15,6 +16,10 @@ int egress_test(struct cl_ctx *c, struct cl_err *e);
 
 /* `blocked`: what sandboxes were refused. */
 int egress_blocked(struct cl_ctx *c, struct cl_err *e);
+/* `firewall diff`: what a change opens. 0: nothing, 1: something, -1 with *e. */
+int egress_diff(struct cl_ctx *c, struct cl_err *e);
+/* `fits`: does one level lie inside another? 0: yes, 1: no, -1 with *e. */
+int egress_fits(struct cl_ctx *c, struct cl_err *e);
 
 /*
  * The policy that the command line asks about, from flags, from a file or from an
@@ -22,6 +27,14 @@ int egress_blocked(struct cl_ctx *c, struct cl_err *e);
  * EG_STACK_INIT.
  */
 int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct cl_err *e);
+
+/* The most that is read of one policy: EG_MAX_CIDRS_FILE ranges twice. */
+#define EGRESS_MAX_FILE (32u << 20)
+/* A policy from text, JSON or YAML; `name` is the file's for messages. *out is EG_STACK_INIT. */
+int egress_policy_text(
+	const char *name, const struct cl_buf *text, struct eg_stack *out, struct cl_err *e);
+/* What stands before the sandboxes of an executor of the hub. CL_ECONFIG when nothing does. */
+int egress_executor(struct cl_ctx *c, const char *id, struct eg_stack *out, struct cl_err *e);
 
 /* What there is to say of a policy that was read from `source` (NULL: flags). */
 void egress_notes(const struct cl_ctx *c, const struct eg_stack *s, const char *source);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "egress.h"
+#include "operand.h"
 #include "cli/rows.h"
 
 static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpolicy", "json", NULL};
@@ -200,6 +201,80 @@ static const struct cl_example blocked_examples[] = {
 	{0},
 };
 
+static const char *const diff_formats[] = {"text", "markdown", "json", NULL};
+
+static const struct cl_opt diff_opts[] = {
+	{.name = "format",
+		.type = CL_ENUM,
+		.arg = "FORMAT",
+		.values = diff_formats,
+		.def = "text",
+		.help = "how to print; markdown is for a pull request"},
+	{.name = "limit",
+		.type = CL_INT,
+		.arg = "N",
+		.min = 0,
+		.def = "5, with --json all",
+		.help = "ranges to print of each group; 0 for all"},
+	{0},
+};
+
+static const struct cl_operand diff_operands[] = {
+	{"FROM", "the policy before: " OPERAND_HELP, .complete = CL_COMP_FILE},
+	{"TO", "the policy after, in the same forms", .complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_exit diff_exits[] = {
+	{0, "nothing is newly allowed"},
+	{1, "something is newly allowed"},
+	{0},
+};
+
+static const struct cl_example diff_examples[] = {
+	{"echo '{\"allow_public_internet\": true, \"allow_ports\": [443]}' | cloop egress firewall "
+	 "diff none -",
+		"what a new policy opens", true},
+	{"cloop egress firewall diff git:origin/main:egress.json egress.json",
+		"what a branch opens that the main one does not", false},
+	{"cloop egress firewall diff executor:build-box egress.json --format markdown",
+		"what a policy opens beside an executor's filter, for a pull request", false},
+	{0},
+};
+
+static const struct cl_opt fits_opts[] = {
+	{.name = "own-denies",
+		.type = CL_FLAG,
+		.help = "judge CHILD by its own denies alone, without those of PARENT"},
+	{.name = "limit",
+		.type = CL_INT,
+		.arg = "N",
+		.min = 0,
+		.def = "5, with --json all",
+		.help = "ranges to print of each group; 0 for all"},
+	{0},
+};
+
+static const struct cl_operand fits_operands[] = {
+	{"CHILD", "the level below: " OPERAND_HELP, .complete = CL_COMP_FILE},
+	{"PARENT", "the level above, in the same forms", .complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_exit fits_exits[] = {
+	{0, "CHILD lies inside PARENT"},
+	{1, "it does not"},
+	{0},
+};
+
+static const struct cl_example fits_examples[] = {
+	{"echo '{allow_cidrs: [10.8.1.0/24], allow_ports: [5432]}' | cloop egress fits - none",
+		"nothing fits inside nothing", true},
+	{"cloop egress fits project.yaml executor:build-box",
+		"would a project's rules fit an executor?", false},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "firewall",
 		.summary = "show what an egress policy installs, or what it answers",
@@ -207,6 +282,13 @@ static const struct cl_verb verbs[] = {
 		.exits = firewall_exits,
 		.examples = firewall_examples,
 		.run = egress_firewall},
+	{.name = "firewall diff",
+		.summary = "say what a change of a policy opens and closes",
+		.opts = diff_opts,
+		.operands = diff_operands,
+		.exits = diff_exits,
+		.examples = diff_examples,
+		.run = egress_diff},
 	{.name = "firewall test",
 		.summary = "hold policies to what is expected of them",
 		.opts = test_opts,
@@ -219,6 +301,13 @@ static const struct cl_verb verbs[] = {
 		.opts = blocked_opts,
 		.examples = blocked_examples,
 		.run = egress_blocked},
+	{.name = "fits",
+		.summary = "say whether one level of rules lies inside another",
+		.opts = fits_opts,
+		.operands = fits_operands,
+		.exits = fits_exits,
+		.examples = fits_examples,
+		.run = egress_fits},
 	{0},
 };
 

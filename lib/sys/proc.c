@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -145,6 +146,16 @@ static int follow_parent(const struct birth *b)
 	return 0;
 }
 
+/* Nothing that the child executes gets more than that account has. */
+static int become(const struct stat *owner)
+{
+	return setgroups(0, NULL) || setresgid(owner->st_gid, owner->st_gid, owner->st_gid) ||
+			       setresuid(owner->st_uid, owner->st_uid, owner->st_uid) ||
+			       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
+		       ? -1
+		       : 0;
+}
+
 static void __attribute__((noreturn)) child(struct birth *b)
 {
 	static char *const bare_env[] = {(char *)"PATH=" SYS_PATH, NULL};
@@ -152,7 +163,8 @@ static void __attribute__((noreturn)) child(struct birth *b)
 	int err;
 
 	if ((!s->new_session || setsid() >= 0) && (!s->die_with_parent || !follow_parent(b)) &&
-		(!s->cwd || !chdir(s->cwd)) && !place_fds(b) && !close_others(s)) {
+		(!s->cwd || !chdir(s->cwd)) && !place_fds(b) && !close_others(s) &&
+		(!s->as || !become(s->as))) {
 		reset_signals();
 		(void)execve(b->path, s->argv, s->envp ? s->envp : bare_env);
 	}

@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /*
@@ -28,9 +29,10 @@ struct sys_spawn {
 	int in, out, err;  /* 0-2 of the child; -1 is /dev/null */
 	const struct sys_pass *pass;
 	size_t npass;
-	const char *cwd;      /* NULL: ours */
-	bool new_session;     /* setsid() */
-	bool die_with_parent; /* SIGKILL when the spawning thread ends */
+	const char *cwd;       /* NULL: ours */
+	bool new_session;      /* setsid() */
+	bool die_with_parent;  /* SIGKILL when the spawning thread ends */
+	const struct stat *as; /* root only: run as this file's owner, no groups, for good */
 };
 #define SYS_SPAWN_INIT ((struct sys_spawn){.in = -1, .out = -1, .err = -1})
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "operand.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/git.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void operand_release(struct operand *o)
+{
+	eg_stack_release(&o->stack);
+	free(o->name);
+}
+
+static int read_file(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf data = CL_BUF_INIT;
+
+	(void)c;
+	if (cl_read_file(text, EGRESS_MAX_FILE, &data, e))
+		return -1;
+	return egress_policy_text(out->name, &data, &out->stack, e);
+}
+
+/* REV:PATH */
+static int read_git(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf data = CL_BUF_INIT;
+	cleanup_free char *rev = NULL;
+	const char *colon = strchr(text, ':');
+
+	if (!colon || colon == text || !colon[1])
+		return cl_usage(c, e, "'git:%s' is not git:REV:PATH", text);
+	rev = cl_strndup(text, (size_t)(colon - text));
+	if (sys_git_file(rev, colon + 1, EGRESS_MAX_FILE, &data, e))
+		return -1;
+	return egress_policy_text(out->name, &data, &out->stack, e);
+}
+
+static int read_executor(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e)
+{
+	free(out->name);
+	out->name = cl_asprintf("executor %s", text);
+	return egress_executor(c, text, &out->stack, e);
+}
+
+static const struct {
+	const char *prefix;
+	int (*read)(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e);
+} kinds[] = {
+	{"git:", read_git},
+	{"executor:", read_executor},
+	{"", read_file},
+};
+
+static int read_any(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e)
+{
+	size_t i = 0;
+
+	/* A policy that is not there yet: nothing is allowed. */
+	if (!strcmp(text, "none"))
+		return 0;
+	while (!cl_starts(text, kinds[i].prefix))
+		i++;
+	return kinds[i].read(c, text + strlen(kinds[i].prefix), out, e);
+}
+
+int operand_read(struct cl_ctx *c, size_t n, struct operand *out, struct cl_err *e)
+{
+	const char *text = c->operands[n];
+
+	for (size_t i = 0; i < c->noperands; i++)
+		if (i != n && !strcmp(text, "-") && !strcmp(c->operands[i], "-"))
+			return cl_usage(c, e, "both policies cannot be standard input");
+	out->name = cl_strdup(strcmp(text, "-") ? text : "standard input");
+	if (read_any(c, text, out, e))
+		return -1;
+	egress_notes(c, &out->stack, out->name);
+	return 0;
+}
+
+int operand_side(const struct operand *o, struct change_side *out, struct cl_err *e)
+{
+	if (eg_stack_compile(&o->stack, &out->policy, e))
+		return cl_wrap(e, "%s", o->name);
+	flat_build(&out->policy, true, &out->flat);
+	return 0;
+}

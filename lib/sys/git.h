@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A file as git has it at a revision. The repository may be somebody else's work: its
+ * configuration, hooks, filters and alternates are never acted upon, nothing is fetched,
+ * and root reads it as its owner.
+ */
+#ifndef CL_SYS_GIT_H
+#define CL_SYS_GIT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/*
+ * Appends the file `path` (from the top of the work tree) at `rev` to out, at most max
+ * bytes. The repository is that of the current directory: the nearest .git above it, which
+ * must be a directory of the caller's own or, for root, of whoever owns the current
+ * directory. CL_EDATA for a rev or path that git could take for something else and for a
+ * file that is too large, CL_ENOTFOUND when there is no repository, revision or file,
+ * CL_EREFUSED for a repository that leads elsewhere or belongs to others, CL_EUNAVAIL
+ * without git.
+ */
+int sys_git_file(
+	const char *rev, const char *path, size_t max, struct cl_buf *out, struct cl_err *e);
+
+#endif
