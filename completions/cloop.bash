@@ -32,7 +32,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'hub audit verify') reply=" --head --dir --json --help" ;;
 	'place') reply=" --request --bound --all --dir --json --help" ;;
 	'place why') reply=" --request --bound --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
-	'run') reply=" --project --executor --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
+	'run') reply=" --project --executor --place --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
 	'runs') reply='list show logs stop wait journal' ;;
 	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
 	'runs show') reply=" --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;

@@ -19,7 +19,7 @@ none() { two | jq -c '.requirements += {virtualization: true, labels: {gpu: "tru
 @test "every case, through the command line and against the schemas" {
 	need python3
 	exits 0 python3 "$SRC/t/lib/placecases.py" "$SRC/share/json-schema" "$CASES/place"
-	same "$output" '96 cases'
+	same "$output" '97 cases'
 }
 
 @test "the choice is a word, so that a script can use it" {
@@ -59,7 +59,7 @@ none() { two | jq -c '.requirements += {virtualization: true, labels: {gpu: "tru
 	exits 0 place --all < <(two)
 	same "$output" "a  chosen
 b  fits            after a, which is ready
-c  network_egress  gives its workloads no network"
+c  network_egress  gives its workloads no network, and this one asks for one (capabilities.network, or egress: public)"
 	exits 1 place --all < <(none)
 	lacks "$output" fits
 	same "$(grep -c . <<< "$output")" 7
@@ -92,6 +92,10 @@ c  network_egress  gives its workloads no network"
 	has "$stderr" "fix: run it on 'a', which takes it, or set network: bridge on c"
 	exits 1 place --bound c --json < <(two)
 	same "$(jq -c '[.error.alternatives, .error.considered, (.error.rejections | length)]' <<< "$output")" '[["a","b"],1,1]'
+	exits 0 place why --bound b < <(two)
+	has "$output" 'b: chosen'
+	lacks "$output" health
+	exits 64 place why a --bound b < <(two)
 	exits 65 place --bound aa < <(two)
 	has "$stderr" "did you mean 'a'?"
 }

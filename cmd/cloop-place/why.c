@@ -99,9 +99,13 @@ static void fixes(const struct place_ask *a)
 int place_why(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_place_ask struct place_ask a = PLACE_ASK_INIT;
-	const char *id = cl_operand(c, 0);
+	const char *id = cl_operand(c, 0), *bound = cl_str(c, "bound");
 	size_t which = 0;
 
+	if (bound && id && strcmp(bound, id) != 0)
+		return cl_usage(
+			c, e, "--bound judges '%s' alone: ask about it, or without --bound", bound);
+	id = id ? id : bound;
 	if (place_answer(c, &a, e) || (id && place_find(&a, id, &which, e)))
 		return -1;
 	for (size_t i = 0; i < a.request.n; i++) {

@@ -3,7 +3,6 @@
 #include "run.h"
 #include "base/mem.h"
 #include "policy/config_egress.h"
-#include "policy/runtime_name.h"
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "sys/confine.h"
@@ -80,30 +79,14 @@ static int refuse(struct cl_err *e, const char *constraint, const char *fix, con
 }
 
 /*
- * What the project asks for and this executor cannot give (facts 4). Grants do not exist
- * in this release, so whatever selects from them is refused by name.
+ * What the project selects from what it was granted. Grants do not exist in this release, so
+ * each is refused by name.
  */
-static int check_executor(const struct run_plan *p, struct cl_err *e)
+static int check_grants(const struct run_plan *p, struct cl_err *e)
 {
 	const struct sb_spec *s = &p->spec;
-	const struct cfg_executor *x = p->executor;
 	char fix[600];
 
-	if (s->virtualized && !rn_virtualized(x->oci_runtime))
-		return refuse(e, "virtualization",
-			"run it on an executor whose oci_runtime is kata, or drop "
-			"capabilities.virtualized",
-			"executor '%s' shares the host's kernel (oci_runtime '%s'), and the "
-			"project "
-			"asks for a hypervisor",
-			x->id, x->oci_runtime);
-	if (s->kernel_isolated && !rn_kernel_isolated(x->oci_runtime))
-		return refuse(e, "kernel_isolation",
-			"set oci_runtime: runsc (gVisor) or kata on an executor and run it there, "
-			"or "
-			"drop capabilities.kernel_isolated",
-			"executor '%s' serves system calls by the host's kernel (oci_runtime '%s')",
-			x->id, x->oci_runtime);
 	if (s->network) {
 		(void)snprintf(fix, sizeof(fix),
 			"an operator grants it: cloop egress grant --to project:%s --hosts HOST "
@@ -201,9 +184,8 @@ static bool has_stdin(const struct cl_ctx *c)
 
 int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
-	if (load_config(c, p, e) || confine(c, p, e) || load_spec(c, p, e) ||
-		cfg_executor(&p->cfg, cl_str(c, "executor"), &p->executor, e) ||
-		check_executor(p, e))
+	if (load_config(c, p, e) || confine(c, p, e) || load_spec(c, p, e) || run_place(c, p, e) ||
+		check_grants(p, e))
 		return -1;
 	limits(c, p);
 	image(p);

@@ -53,6 +53,13 @@ void run_plan_release(struct run_plan *p);
 
 /* Steps 1-4 and 6: configuration, confinement, sandbox, executor, egress. */
 int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/*
+ * Step 4: the executor of -e, else the default one, held against what the spec asks for; with
+ * --place the best of all that are configured. Sets p->executor; refuses with every reason.
+ */
+int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* The request of step 4 as cloop-place(1) takes it; owned. */
+char *run_place_text(const struct run_plan *p);
 /* The driver's input for one run; owned. */
 json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
 /* Step 5: the driver inspects, pins and, where the spec has a setup, builds the image. */

@@ -17,6 +17,9 @@ static const struct cl_opt opts[] = {
 		.complete = CL_COMP_EXECUTOR,
 		.def = "the first that is configured",
 		.help = "where to run"},
+	{.name = "place",
+		.type = CL_FLAG,
+		.help = "run on the best of the configured executors that take it"},
 	{.name = "timeout",
 		.type = CL_DURATION,
 		.arg = "TIME",
@@ -62,6 +65,8 @@ static const struct cl_example examples[] = {
 	{"cloop run -- make check", "run the tests of the project here", false},
 	{"cloop run -p /srv/projects/api --timeout 30m -- ./ci.sh",
 		"another project, at most half an hour", false},
+	{"cloop run --place -- ./train.sh", "on whichever executor can do what the project asks",
+		false},
 	{"id=$(cloop run --detach -- ./agent.sh) && cloop runs logs -f $id",
 		"start it, then follow it", false},
 	{"tar c . | cloop run -- tar t", "standard input reaches the workload", false},
@@ -94,8 +99,8 @@ static const struct cl_text files[] = {
 };
 
 static const char *const see_also[] = {"cloop(1)", "cloop-runs(1)", "cloop-sandbox(1)",
-	"cloop-egress(1)", "cloop-hub(1)", "cloop-sandbox.yaml(5)", "cloop-config.yaml(5)",
-	"cloop-exec(7)", NULL};
+	"cloop-place(1)", "cloop-egress(1)", "cloop-hub(1)", "cloop-sandbox.yaml(5)",
+	"cloop-config.yaml(5)", "cloop-exec(7)", NULL};
 
 const struct cl_spec run_spec = {
 	.name = "cloop-run",

@@ -31,6 +31,19 @@ static void line(const char *before, const char *arg, const char *after)
 	(void)fprintf(stderr, "%s%s%s\n", before, b.p, after);
 }
 
+static void place(const struct cl_ctx *c, const struct run_plan *p)
+{
+	cleanup_free char *request = run_place_text(p);
+	cleanup_buf struct cl_buf after = CL_BUF_INIT;
+
+	cl_buf_adds(&after, " | cloop place");
+	if (!cl_flag(c, "place")) {
+		cl_buf_adds(&after, " --bound ");
+		word(&after, p->executor->id);
+	}
+	line("printf %s ", request, after.p);
+}
+
 void run_trace(const struct cl_ctx *c, const struct run_plan *p)
 {
 	json_t *spec = run_spec_json(c, p);
@@ -39,6 +52,7 @@ void run_trace(const struct cl_ctx *c, const struct run_plan *p)
 	json_decref(spec);
 	line("cloop -C ", p->hub.dir, " hub config show --json");
 	line("cloop sandbox resolve --json ", p->project, "");
+	place(c, p);
 	if (p->egress) {
 		cleanup_free char *auth = cl_json_text(p->egress);
 

@@ -279,11 +279,17 @@ void pl_select(const struct pl_query *q, const struct pl_candidate *v, size_t n,
 void pl_check(struct pl_query *q, const struct pl_candidate *v, size_t n, size_t which,
 	struct pl_result *out)
 {
+	struct pl_query others = *q;
+
+	/* One that is to take its place must be able to now. */
+	others.bound = false;
+	pl_query_ask(&others);
 	q->bound = true;
 	pl_query_ask(q);
 	*out = (struct pl_result){.failed = cl_calloc(n, sizeof(*out->failed)), .considered = 1};
 	for (size_t i = 0; i < n; i++)
-		out->failed[i] = pl_failed(q, &v[i]);
+		out->failed[i] = i == which ? pl_failed(q, &v[i])
+					    : pl_failed(&others, &v[i]) & ~PL_ROW_BIT(PL_PIN);
 	if (!out->failed[which]) {
 		out->chosen = &v[which];
 		out->nfit = 1;

@@ -58,7 +58,9 @@ const struct pl_rule pl_rules[PL_NROWS] = {
 		.detail = "has no container runtime", .remedy = "install podman or docker there"},
 	[PL_NETWORK_EGRESS] = {HAS("network_egress", "capabilities.network", PL_NEED_NETWORK_EGRESS,
 				       CAP_NETWORK_EGRESS),
-		.gap = true, .detail = "gives its workloads no network",
+		.gap = true,
+		.detail = "gives its workloads no network, and this one asks for one "
+			  "(capabilities.network, or egress: public)",
 		.remedy = "set network: bridge on a container executor and run it there, or ask "
 			  "for no network"},
 	[PL_RESOURCE_LIMITS] =

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Step 4: where the run goes. The same matcher as cloop-place(1), asked in this process. */
+#include "run.h"
+#include "base/mem.h"
+#include "policy/place.h"
+#include "store/journal.h"
+#include "sys/clock.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* The configured executors as candidates, and what this run asks of them. */
+struct fleet {
+	const struct cfg_executor **x; /* of each candidate */
+	struct pl_candidate *v;
+	struct pl_label (*labels)[PL_MAX_LIST];
+	size_t n;
+	struct utsname machine;
+	struct pl_spec_words words;
+	struct pl_requirements asks;
+	struct pl_policy policy;
+	struct pl_query query;
+	struct pl_result result;
+};
+
+static void fleet_release(struct fleet *f)
+{
+	pl_result_release(&f->result);
+	free(f->x);
+	free(f->v);
+	free(f->labels);
+}
+#define cleanup_fleet __attribute__((cleanup(fleet_release)))
+
+/* Executors that are off are none; those that are out of service have their reason. */
+static void fleet_init(struct fleet *f, const struct run_plan *p)
+{
+	size_t n = p->cfg.nexecutors;
+
+	*f = (struct fleet){.x = cl_calloc(n + 1, sizeof(*f->x)),
+		.v = cl_calloc(n + 1, sizeof(*f->v)),
+		.labels = cl_calloc(n + 1, sizeof(*f->labels)),
+		.result = PL_RESULT_INIT};
+	if (uname(&f->machine))
+		f->machine.machine[0] = '\0';
+	for (size_t i = 0; i < n; i++) {
+		const struct cfg_executor *x = &p->cfg.executors[i];
+
+		if (!x->enabled && !x->disabled_reason)
+			continue;
+		f->x[f->n] = x;
+		pl_of_executor(x, geteuid() == 0, f->machine.machine, f->labels[f->n], &f->v[f->n]);
+		f->n++;
+	}
+	pl_of_spec(&p->spec, &f->words, &f->asks);
+	pl_of_config(&p->cfg, &f->policy);
+	pl_query_init(&f->query, &f->asks, &f->policy);
+}
+
+static int refused(const struct fleet *f, struct cl_err *e)
+{
+	cleanup_pl_fixes struct pl_fixes fixes = PL_FIXES_INIT;
+
+	pl_fix(&f->query, f->v, f->n, &f->result, &fixes);
+	return pl_refusal_err(&f->query, f->v, f->n, &f->result, &fixes, e);
+}
+
+/* The one that is given: what is out of service was refused before. */
+static size_t which(const struct fleet *f, const struct cfg_executor *x)
+{
+	size_t i = 0;
+
+	while (f->x[i] != x)
+		i++;
+	return i;
+}
+
+/* A claim that nobody tested is let through, and is on record with the project. */
+static void warn(struct cl_ctx *c, const struct run_plan *p, const struct fleet *f)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	struct cl_err e;
+
+	if (!pl_unverified(&f->query, f->result.chosen, &text))
+		return;
+	cl_warn(c, "%s", text.p);
+	(void)store_journal_add(
+		p->store, sys_now_ms(), p->project, NULL, "isolation_evidence", text.p, NULL, &e);
+}
+
+int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	const char *id = cl_str(c, "executor");
+	cleanup_fleet struct fleet f;
+	bool place = cl_flag(c, "place");
+
+	if (place && id)
+		return cl_usage(c, e, "--place chooses the executor: give it or -e %s", id);
+	fleet_init(&f, p);
+	if (place) {
+		pl_select(&f.query, f.v, f.n, 0, &f.result);
+	} else {
+		if (cfg_executor(&p->cfg, id, &p->executor, e))
+			return -1;
+		pl_check(&f.query, f.v, f.n, which(&f, p->executor), &f.result);
+	}
+	if (!f.result.chosen)
+		return refused(&f, e);
+	p->executor = f.x[f.result.chosen - f.v];
+	warn(c, p, &f);
+	return 0;
+}
+
+char *run_place_text(const struct run_plan *p)
+{
+	cleanup_fleet struct fleet f;
+
+	fleet_init(&f, p);
+	return pl_request_text(f.v, f.n, &f.asks, &f.policy);
+}
