@@ -6,9 +6,9 @@
 #ifndef CL_POLICY_SECRET_GITHUB_H
 #define CL_POLICY_SECRET_GITHUB_H
 
-#include "base/buf.h"
-#include "base/err.h"
+#include "policy/secret_constraint.h"
 
+#include <jansson.h>
 #include <stdint.h>
 
 #define SEC_GITHUB_HOST "github.com"
@@ -53,5 +53,43 @@ int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out
  * final dot and without :443. False: no host (a scheme, a path, userinfo, not ASCII).
  */
 bool sec_web_host(const char *text, struct cl_buf *out);
+
+/* ---- what an installation token is asked for (facts 8) ---- */
+
+/*
+ * The "permissions" of the request: contents:read and what the grant adds, the highest level
+ * of a scope winning, a bare scope meaning write. NULL for '*': the whole installation's. A
+ * grant with a branch list, which only a git proxy could enforce, is asked for with every
+ * scope at read. Owned.
+ */
+json_t *sec_github_permissions(const struct sec_constraints *c);
+/* True for such a grant: the workload is told that writing was withheld. */
+bool sec_github_withheld(const struct sec_constraints *c);
+
+struct sec_repository {
+	uint64_t id;
+	const char *full_name; /* "acme/tool" */
+};
+/*
+ * Of the installation's repositories, those that the grant admits: their indexes in
+ * out[0..n), sorted by name; returns how many, or -1. A name without a pattern that the
+ * installation does not have, and an allowlist that matches nothing, are CL_EREFUSED; the
+ * message names what is missing and how many repositories there are.
+ */
+int sec_github_select(const struct sec_constraints *c, const struct sec_repository *have, size_t n,
+	const char *secret, size_t *out, struct cl_err *e);
+
+/* ---- what a workload gets (facts 6) ---- */
+
+/*
+ * The credential helper: a POSIX shell script that answers `get` for https, this host and the
+ * allowlist's owner/name, matched as two segments, and is silent else. The token is read from
+ * `token_file` beside the script at each call and is nowhere in the text. CL_EREFUSED for a
+ * pattern or a host that could mean anything else to a shell.
+ */
+int sec_github_helper(const struct cl_strv *repos, const char *host, const char *token_file,
+	struct cl_buf *out, struct cl_err *e);
+/* A gitconfig that asks these helpers, in their order and no other. */
+void sec_github_gitconfig(const struct cl_strv *helpers, struct cl_buf *out);
 
 #endif

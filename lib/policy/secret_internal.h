@@ -31,6 +31,18 @@ int sec_selected(size_t n, size_t max, const char *what, const char *flag,
 /* The bits of the RSA private key in this PEM text, 0 when there is none. */
 unsigned sec_rsa_bits(const char *pem);
 
+struct sec_lease;
+struct sec_offer;
+/* Minimisers: each takes the offers of its kinds and leaves the others alone. */
+void sec_build_github(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_kube(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_env(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_proxy(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_local(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n);
+void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t n);
+
 /* s[0..len) without the blanks (and line ends) at both ends. */
 void sec_trim(const char **s, size_t *len);
 
