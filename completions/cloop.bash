@@ -8,7 +8,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'egress firewall') reply="diff test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
 	'egress firewall diff') reply=" --format --limit --dir --json --help"; kind=file ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
-	'egress blocked') reply=" --run --project --limit --dir --json --help" ;;
+	'egress blocked') reply=" --run --project --limit --trace --group --dir --json --help" ;;
 	'egress fits') reply=" --own-denies --limit --dir --json --help"; kind=file ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
@@ -81,6 +81,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress blocked/--run') reply=$(cloop runs names 2>/dev/null) ;;
 	'egress blocked/--project'|'egress blocked/-p') kind=dir ;;
 	'egress blocked/--limit'|'egress blocked/-n') kind=none ;;
+	'egress blocked/--group') kind=none ;;
 	'egress blocked/--dir'|'egress blocked/-C') kind=dir ;;
 	'egress fits/--limit') kind=none ;;
 	'egress fits/--dir'|'egress fits/-C') kind=dir ;;

@@ -66,6 +66,8 @@ complete -c cloop -f -n '__cloop_at "egress"' -a 'blocked' -d 'show what sandbox
 complete -c cloop -n '__cloop_in "egress blocked"' -l run -x -a '(cloop runs names 2>/dev/null)' -d 'only what this run was refused'
 complete -c cloop -n '__cloop_in "egress blocked"' -l project -s p -x -a '(__fish_complete_directories)' -d 'only what runs of this project were refused'
 complete -c cloop -n '__cloop_in "egress blocked"' -l limit -s n -x -d 'how many of the newest rows; 0: all'
+complete -c cloop -n '__cloop_in "egress blocked"' -l trace -d 'follow packets as they are refused, until Ctrl-C'
+complete -c cloop -n '__cloop_in "egress blocked"' -l group -x -d 'the kernel\'s log group that --trace listens to; it has one listener'
 complete -c cloop -n '__cloop_in "egress blocked"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "egress blocked"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "egress blocked"' -l help -s h -d 'show this help'

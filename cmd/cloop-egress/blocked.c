@@ -156,6 +156,17 @@ static void say_missing(const struct reading *r, size_t from)
 			lost);
 }
 
+static int trace(struct cl_ctx *c, const struct blocked_scope *scope, struct cl_err *e)
+{
+	if (cl_given(c, "limit"))
+		return cl_usage(c, e, "--trace and --limit cannot go together");
+	if (scope->run.id && !strcmp(scope->run.state, "finished")) {
+		(void)cl_fail(e, CL_EDATA, "%s has ended: nothing more comes of it", scope->run.id);
+		return cl_fix(e, "cloop egress blocked --run %s", scope->run.id);
+	}
+	return egress_trace(c, scope, e);
+}
+
 int egress_blocked(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_blocked_scope struct blocked_scope scope;
@@ -163,6 +174,10 @@ int egress_blocked(struct cl_ctx *c, struct cl_err *e)
 	size_t limit = (size_t)cl_int(c, "limit", 100), from = 0;
 	int rc = blocked_scope_open(c, &scope, e);
 
+	if (!rc && cl_flag(c, "trace"))
+		return trace(c, &scope, e);
+	if (!rc && cl_given(c, "group"))
+		return cl_usage(c, e, "--group goes with --trace");
 	if (!rc)
 		rc = read_all(&r, e);
 	if (!rc) {

@@ -19,6 +19,8 @@ struct blocked_scope {
 int blocked_scope_open(struct cl_ctx *c, struct blocked_scope *b, struct cl_err *e);
 void blocked_scope_release(struct blocked_scope *b);
 #define cleanup_blocked_scope __attribute__((cleanup(blocked_scope_release)))
+/* --trace: until a signal, or until nobody reads its output. */
+int egress_trace(struct cl_ctx *c, const struct blocked_scope *scope, struct cl_err *e);
 bool blocked_in_scope(const struct blocked_scope *b, const struct store_handle *h);
 
 #endif

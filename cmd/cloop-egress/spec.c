@@ -190,6 +190,16 @@ static const struct cl_opt blocked_opts[] = {
 		.min = 0,
 		.def = "100",
 		.help = "how many of the newest rows; 0: all"},
+	{.name = "trace",
+		.type = CL_FLAG,
+		.help = "follow packets as they are refused, until Ctrl-C"},
+	{.name = "group",
+		.type = CL_INT,
+		.arg = "N",
+		.min = 1,
+		.max = 65535,
+		.def = "6510",
+		.help = "the kernel's log group that --trace listens to; it has one listener"},
 	{0},
 };
 
@@ -198,6 +208,8 @@ static const struct cl_example blocked_examples[] = {
 		false},
 	{"cloop egress blocked -p /srv/projects/api --json | jq -r .destination | sort | uniq -c",
 		"what a project's runs keep trying", false},
+	{"cloop egress blocked --trace --run run_4f1c2a",
+		"watch what a run is refused while it works", false},
 	{0},
 };
 

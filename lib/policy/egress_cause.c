@@ -34,7 +34,7 @@ void eg_ipproto_text(uint8_t proto, char out[EG_IPPROTO_TEXT])
 			(void)snprintf(out, EG_IPPROTO_TEXT, "%s", protocols[i].name);
 }
 
-static bool has_ports(uint8_t proto)
+bool eg_has_ports(uint8_t proto)
 {
 	return proto == IPPROTO_TCP || proto == IPPROTO_UDP || proto == IPPROTO_DCCP ||
 	       proto == IPPROTO_SCTP || proto == IPPROTO_UDPLITE;
@@ -45,7 +45,7 @@ void eg_packet_text(const struct eg_packet *p, struct cl_buf *out)
 	const struct pol_endpoint to = {p->dest, p->port};
 	char text[POL_ENDPOINT_TEXT], proto[EG_IPPROTO_TEXT];
 
-	if (has_ports(p->proto))
+	if (eg_has_ports(p->proto))
 		pol_endpoint_text(&to, text);
 	else
 		pol_addr_text(&p->dest, text);

@@ -18,6 +18,9 @@ void eg_packet_text(const struct eg_packet *p, struct cl_buf *out);
 #define EG_IPPROTO_TEXT 12
 void eg_ipproto_text(uint8_t proto, char out[EG_IPPROTO_TEXT]);
 
+/* TCP, UDP, DCCP, SCTP, UDP-Lite: the rules record their ports. */
+bool eg_has_ports(uint8_t proto);
+
 /*
  * The cause, appended to out: "in executor container's deny list (1.0.0.1/32)", "port 80 is not
  * one executor container's allow list opens (443)", ... level: who set the policy, "executor

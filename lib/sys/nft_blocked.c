@@ -126,17 +126,6 @@ void nft_blocked_release(struct nft_blocked_list *l)
 	*l = NFT_BLOCKED_INIT;
 }
 
-static int counter_of(struct nftnl_expr *x, void *data)
-{
-	struct nft_blocked *r = data;
-
-	if (!strcmp(nftnl_expr_get_str(x, NFTNL_EXPR_NAME), "counter")) {
-		r->packets = nftnl_expr_get_u64(x, NFTNL_EXPR_CTR_PACKETS);
-		r->bytes = nftnl_expr_get_u64(x, NFTNL_EXPR_CTR_BYTES);
-	}
-	return 0;
-}
-
 static bool among(const struct pol_addr *a, const struct pol_addr *v, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -145,64 +134,39 @@ static bool among(const struct pol_addr *a, const struct pol_addr *v, size_t n)
 	return false;
 }
 
-static int on_element(struct nftnl_set_elem *el, void *data)
+static void on_element(const struct nft_wire_element *el, void *data)
 {
 	struct nft_blocked_reading *rd = data;
 	struct nft_blocked_list *l = rd->out;
-	struct nft_blocked r = {0};
-	uint32_t len = 0;
-	const uint8_t *key = nftnl_set_elem_get(el, NFTNL_SET_ELEM_KEY, &len);
+	struct nft_blocked r = {
+		.packets = el->packets, .bytes = el->bytes, .expires_ms = el->expiration};
 
 	/* A table of this name that somebody else shaped holds nothing that we can read. */
-	if (!key || len != 2 * address_len(rd->family) + 8)
-		return 0;
-	from_key(key, rd->family, &r);
+	if (el->len != 2 * address_len(rd->family) + 8)
+		return;
+	from_key(el->key, rd->family, &r);
 	if (rd->nsources && !among(&r.source, rd->sources, rd->nsources))
-		return 0;
-	(void)nftnl_set_elem_expr_foreach(el, counter_of, &r);
-	if (nftnl_set_elem_is_set(el, NFTNL_SET_ELEM_EXPIRATION))
-		r.expires_ms = nftnl_set_elem_get_u64(el, NFTNL_SET_ELEM_EXPIRATION);
+		return;
 	if (r.expires_ms > NFT_BLOCKED_MS)
 		r.expires_ms = NFT_BLOCKED_MS;
 	l->v = cl_grow(l->v, &l->cap, l->n + 1, sizeof(*l->v));
 	l->v[l->n++] = r;
-	return 0;
 }
 
 int nft_blocked_elements(const struct nlmsghdr *h, void *reading)
 {
-	struct nftnl_set *s = nftnl_set_alloc();
-
-	if (!s)
-		abort();
-	if (!nftnl_set_elems_nlmsg_parse(h, s))
-		(void)nftnl_set_elem_foreach(s, on_element, reading);
-	nftnl_set_free(s);
+	nft_wire_elements(h, on_element, reading);
 	return MNL_CB_OK;
-}
-
-static int counter_of_rule(struct nftnl_expr *x, void *data)
-{
-	struct nft_blocked r = {0};
-
-	(void)counter_of(x, &r);
-	*(uint64_t *)data += r.packets;
-	return 0;
 }
 
 int nft_blocked_rule(const struct nlmsghdr *h, void *reading)
 {
 	struct nft_blocked_reading *rd = reading;
-	struct nftnl_rule *r = nftnl_rule_alloc();
-	uint64_t packets = 0;
+	struct nft_wire_rule r;
 
-	if (!r)
-		abort();
-	if (!nftnl_rule_nlmsg_parse(h, r) && nft_rule_has_comment(r, EG_SAY_FULL)) {
-		(void)nftnl_expr_foreach(r, counter_of_rule, &packets);
-		rd->out->unrecorded += packets;
-	}
-	nftnl_rule_free(r);
+	nft_wire_rule(h, &r);
+	if (!strcmp(r.comment, EG_SAY_FULL))
+		rd->out->unrecorded += r.packets;
 	return MNL_CB_OK;
 }
 
@@ -247,18 +211,10 @@ static int read_unrecorded(
 
 	for (int i = 0; err == EINTR && i < 10; i++) {
 		char room[SYS_NL_SIZE];
-		struct nlmsghdr *h =
-			nftnl_nlmsg_build_hdr(room, NFT_MSG_GETRULE, NFPROTO_INET, NLM_F_DUMP, 0);
-		struct nftnl_rule *r = nftnl_rule_alloc();
 
-		if (!r)
-			abort();
-		nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
-		nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, "denied");
-		nftnl_rule_nlmsg_build_payload(h, r);
-		nftnl_rule_free(r);
 		rd->out->unrecorded = before;
-		err = sys_nl_ask(nl, h, nft_blocked_rule, rd, why);
+		err = sys_nl_ask(
+			nl, nft_ask_rules(room, table, "denied"), nft_blocked_rule, rd, why);
 	}
 	return err;
 }

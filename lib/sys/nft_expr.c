@@ -4,6 +4,7 @@
 #include "sys/nft_internal.h"
 
 #include <arpa/inet.h>
+#include <libnftnl/common.h>
 #include <libnftnl/udata.h>
 #include <linux/if.h>
 #include <stdlib.h>
@@ -35,7 +36,7 @@ struct nft_rule nft_rule_begin(struct nft_batch *b, const char *chain)
 	return r;
 }
 
-void nft_rule_end(struct nft_rule *r, const char *comment)
+static void end(struct nft_rule *r, const char *comment, uint16_t place)
 {
 	struct nftnl_udata_buf *u = NULL;
 	struct nlmsghdr *h;
@@ -47,8 +48,8 @@ void nft_rule_end(struct nft_rule *r, const char *comment)
 		nftnl_rule_set_data(
 			r->r, NFTNL_RULE_USERDATA, nftnl_udata_buf_data(u), nftnl_udata_buf_len(u));
 	}
-	h = nft_batch_open(
-		r->b, NFT_MSG_NEWRULE, NLM_F_CREATE | NLM_F_APPEND, "a rule of chain", r->chain);
+	h = nft_batch_open(r->b, NFT_MSG_NEWRULE, (uint16_t)(NLM_F_CREATE | place),
+		"a rule of chain", r->chain);
 	nftnl_rule_nlmsg_build_payload(h, r->r);
 	nft_batch_close(r->b, h);
 	nftnl_rule_free(r->r);
@@ -57,19 +58,29 @@ void nft_rule_end(struct nft_rule *r, const char *comment)
 		nftnl_udata_buf_free(u);
 }
 
-bool nft_rule_has_comment(const struct nftnl_rule *r, const char *comment)
+void nft_rule_end(struct nft_rule *r, const char *comment)
 {
-	uint32_t len = 0, want = (uint32_t)strlen(comment) + 1;
-	const uint8_t *u = nftnl_rule_get_data(r, NFTNL_RULE_USERDATA, &len);
+	end(r, comment, NLM_F_APPEND);
+}
 
-	if (!u)
-		return false;
-	/* Type, length, value (nftnl_udata.h); what nft(8) and we write is the comment alone. */
-	for (uint32_t at = 0; at + 2 <= len && at + 2 + u[at + 1] <= len; at += 2u + u[at + 1])
-		if (u[at] == NFTNL_UDATA_RULE_COMMENT && u[at + 1] == want &&
-			!memcmp(u + at + 2, comment, want))
-			return true;
-	return false;
+void nft_rule_end_first(struct nft_rule *r, const char *comment)
+{
+	end(r, comment, 0);
+}
+
+struct nlmsghdr *nft_ask_rules(char room[SYS_NL_SIZE], const char *table, const char *chain)
+{
+	struct nlmsghdr *h =
+		nftnl_nlmsg_build_hdr(room, NFT_MSG_GETRULE, NFPROTO_INET, NLM_F_DUMP, 0);
+	struct nftnl_rule *r = nftnl_rule_alloc();
+
+	if (!r)
+		abort();
+	nftnl_rule_set_str(r, NFTNL_RULE_TABLE, table);
+	nftnl_rule_set_str(r, NFTNL_RULE_CHAIN, chain);
+	nftnl_rule_nlmsg_build_payload(h, r);
+	nftnl_rule_free(r);
+	return h;
 }
 
 void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg)

@@ -108,6 +108,8 @@ struct nft_rule {
 };
 struct nft_rule nft_rule_begin(struct nft_batch *b, const char *chain);
 void nft_rule_end(struct nft_rule *r, const char *comment);
+/* The same, in front of the chain. */
+void nft_rule_end_first(struct nft_rule *r, const char *comment);
 
 void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg);
 void nft_payload(struct nft_rule *r, uint32_t base, uint32_t offset, uint32_t len, uint32_t reg);
@@ -137,8 +139,27 @@ struct nftnl_expr *nft_counter_new(uint64_t packets, uint64_t bytes);
 void nft_verdict(struct nft_rule *r, int verdict, const char *chain);
 void nft_reject(struct nft_rule *r, uint32_t type, uint8_t code);
 void nft_masquerade(struct nft_rule *r);
-/* The rule carries exactly this comment. */
-bool nft_rule_has_comment(const struct nftnl_rule *r, const char *comment);
+
+/* What the kernel sends (nft_wire.c): any bytes that are a whole message. */
+struct nft_wire_element {
+	const uint8_t *key;
+	uint32_t len;
+	uint64_t expiration;     /* milliseconds; 0: none */
+	uint64_t packets, bytes; /* of its counters */
+};
+typedef void (*nft_wire_fn)(const struct nft_wire_element *el, void *arg);
+void nft_wire_elements(const struct nlmsghdr *h, nft_wire_fn fn, void *arg);
+
+#define NFT_COMMENT 129
+struct nft_wire_rule {
+	uint64_t handle;
+	char comment[NFT_COMMENT]; /* "": none */
+	uint64_t packets;          /* of its counters */
+};
+void nft_wire_rule(const struct nlmsghdr *h, struct nft_wire_rule *out);
+
+/* Asks for the rules of one chain of an inet table. */
+struct nlmsghdr *nft_ask_rules(char room[SYS_NL_SIZE], const char *table, const char *chain);
 /* Takes x. */
 void nft_expr(struct nft_rule *r, struct nftnl_expr *take_expr);
 /* libnftnl's own failure is out of memory only. */

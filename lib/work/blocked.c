@@ -17,8 +17,8 @@ static void parse_into(const char *text, struct pol_addr *out)
 		*out = (struct pol_addr){0};
 }
 
-/* The addresses that the workload has: as its row says, else its network's record. */
-static bool sources_of(const struct store_handle *h, const char *run_base, struct pol_addr out[2])
+/* As its row says, else its network's record. */
+bool blocked_sources(const struct store_handle *h, const char *run_base, struct pol_addr out[2])
 {
 	struct cl_err e;
 
@@ -63,7 +63,7 @@ int blocked_live(const struct store_handle *h, const char *run_base, struct stor
 	struct pol_addr sources[2] = {{0}, {0}};
 	int64_t now;
 
-	if (!h->nft_table || !sources_of(h, run_base, sources))
+	if (!h->nft_table || !blocked_sources(h, run_base, sources))
 		return 0;
 	if (nft_blocked_read(h->nft_table, sources, CL_ARRAY_LEN(sources), &l, e))
 		return e->code == CL_ENOTFOUND ? 0 : -1;
@@ -165,7 +165,7 @@ int blocked_settle(
 	}
 	json_decref(j);
 	/* The next sandbox may get the address; one that is prepared starts without them anyway. */
-	if (sources_of(h, run_base, sources))
+	if (blocked_sources(h, run_base, sources))
 		(void)nft_blocked_forget(h->nft_table, sources, CL_ARRAY_LEN(sources), &ignored);
 	return 0;
 }

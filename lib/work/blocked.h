@@ -21,6 +21,9 @@
 int blocked_live(const struct store_handle *h, const char *run_base, struct store_blocked_list *out,
 	int64_t *unrecorded, struct cl_err *e);
 
+/* The addresses that a live workload has, family 0 for none; false: none is known. */
+bool blocked_sources(const struct store_handle *h, const char *run_base, struct pol_addr out[2]);
+
 /*
  * At the end of a workload, before its network goes: stores its rows and their sums in the
  * run's row (store_run.blocked), and takes them out of the kernel. Again does no harm.

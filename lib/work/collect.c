@@ -9,6 +9,7 @@
 #include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/net.h"
+#include "sys/nft_trace.h"
 #include "sys/path.h"
 #include "work/blocked.h"
 #include "work/rundir.h"
@@ -136,6 +137,19 @@ static void logs(struct sweep *s, struct store *store)
 			did(s, "the log", names.v[i]);
 }
 
+/* Rules of traces whose process was killed. */
+static void traces(struct sweep *s)
+{
+	size_t dropped = 0;
+	struct cl_err e;
+
+	(void)nft_trace_sweep("cloop_sbx_", &dropped, &e);
+	if (!dropped)
+		return;
+	s->collected++;
+	cl_strv_addf(&s->notes, "removed the rules of a trace that was killed");
+}
+
 static void refusals(struct sweep *s, struct store *store)
 {
 	int64_t gone = 0;
@@ -154,4 +168,5 @@ void sweep_collect(struct sweep *s, struct store *store)
 	rundirs(s, store);
 	logs(s, store);
 	refusals(s, store);
+	traces(s);
 }
