@@ -50,9 +50,12 @@ TEST_LIBS := $(LIBS) -lcrypto
 # --- what there is to build ---
 LAYERS := work wire seal store sys cli policy base
 ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l).a))
-COMMANDS := $(filter-out cloop-init,$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c)))))
+# A command has a table. What has none runs inside a sandbox, or is a part of a command that links
+# what the command itself need not.
+COMMANDS := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c))))
 STATIC := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/cloop-init/main.c))))
-PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(STATIC))
+PARTS := $(filter-out $(COMMANDS) $(STATIC),$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/main.c)))))
+PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(PARTS) $(STATIC))
 UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))
 FUZZ := $(patsubst t/fuzz/%.c,$(B)/t/fuzz/%,$(wildcard t/fuzz/f-*.c))
 HELPERS := $(patsubst t/lib/%.c,$(B)/t/lib/%,$(filter-out t/lib/faults.c,$(wildcard t/lib/*.c))) \
@@ -125,7 +128,7 @@ $(BIN)/$(1): $(call objs,cmd/$(1)) $(ARCHIVES)
 		-o $$@ $(call objs,cmd/$(1)) $(ARCHIVES) \
 		$$(if $(filter $(1),$(WHOLE)),$$(filter-out -lmnl -Wl%,$$(LIBS)),$$(LIBS)) $(call libs_of,$(1))
 endef
-$(foreach c,$(COMMANDS),$(eval $(call program,$(c))))
+$(foreach c,$(COMMANDS) $(PARTS),$(eval $(call program,$(c))))
 
 # Runs inside any sandbox, whatever its libc: small and static.
 $(BIN)/cloop-init: $(wildcard cmd/cloop-init/*.c cmd/cloop-init/*.h) | $(DEPS)

@@ -21,13 +21,19 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-container signal') reply=" --dir --json --help" ;;
 	'exec-container adopt') reply=" --dir --json --help" ;;
 	'exec-container reap') reply=" --dir --json --help" ;;
-	'hub') reply='bootstrap config audit' ;;
+	'hub') reply='bootstrap config key audit' ;;
 	'hub config') reply='check show keys' ;;
+	'hub key') reply='status rotate retire escrow export escrow import' ;;
 	'hub audit') reply='list verify' ;;
 	'hub bootstrap') reply=" --external-url --git-proxy-port --kube-guard-port --dir --json --help" ;;
 	'hub config check') reply=" --dir --json --help"; kind=file ;;
 	'hub config show') reply=" --dir --json --help"; reply="$reply $(cloop hub names config-key 2>/dev/null)" ;;
 	'hub config keys') reply=" --dir --json --help" ;;
+	'hub key status') reply=" --dir --json --help" ;;
+	'hub key rotate') reply=" --continue --dry-run --batch --dir --json --help" ;;
+	'hub key retire') reply=" --yes --dir --json --help" ;;
+	'hub key escrow export') reply=" --out --passphrase-file --dir --json --help" ;;
+	'hub key escrow import') reply=" --check --out --passphrase-file --dir --json --help"; kind=file ;;
 	'hub audit list') reply=" --limit --action --actor --id --project --since --dir --json --help" ;;
 	'hub audit verify') reply=" --head --dir --json --help" ;;
 	'place') reply=" --request --bound --all --dir --json --help" ;;
@@ -102,6 +108,16 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'hub config check/--dir'|'hub config check/-C') kind=dir ;;
 	'hub config show/--dir'|'hub config show/-C') kind=dir ;;
 	'hub config keys/--dir'|'hub config keys/-C') kind=dir ;;
+	'hub key status/--dir'|'hub key status/-C') kind=dir ;;
+	'hub key rotate/--batch') kind=none ;;
+	'hub key rotate/--dir'|'hub key rotate/-C') kind=dir ;;
+	'hub key retire/--dir'|'hub key retire/-C') kind=dir ;;
+	'hub key escrow export/--out') kind=file ;;
+	'hub key escrow export/--passphrase-file') kind=file ;;
+	'hub key escrow export/--dir'|'hub key escrow export/-C') kind=dir ;;
+	'hub key escrow import/--out') kind=file ;;
+	'hub key escrow import/--passphrase-file') kind=file ;;
+	'hub key escrow import/--dir'|'hub key escrow import/-C') kind=dir ;;
 	'hub audit list/--limit'|'hub audit list/-n') kind=none ;;
 	'hub audit list/--action') kind=none ;;
 	'hub audit list/--actor') kind=none ;;
@@ -152,7 +168,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'egress fits'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'egress fits'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -18,17 +18,22 @@ setup() {
 		"700 700 600 600 600"
 	same "$(cat "$CLOOP_HUBS")" "$hub"
 	grep -qE '^CLOOP_HUB_ID=hub_[0-9a-f]{24}$' "$hub/.cloop/hub.env"
-	same "$(find "$hub" | wc -l)" 5
+	same "$(find "$hub" | wc -l)" 6
+	same "$(stat -c %a "$hub/cloop-secret-key")" 600
+	grep -qxE '[A-Za-z0-9_-]{43}' "$hub/cloop-secret-key"
+	has "$(cat "$hub/.cloop/config.yaml")" "
+secrets:
+  key_file: \"$hub/cloop-secret-key\""
 }
 
 @test "a second bootstrap changes nothing" {
 	cloop -C "$hub" hub bootstrap
 	echo "# mine" >> "$hub/.cloop/config.yaml"
-	before=$(cd "$hub/.cloop" && cat config.yaml hub.env "$CLOOP_HUBS" | sha256sum)
+	before=$(cd "$hub/.cloop" && cat config.yaml hub.env ../cloop-secret-key "$CLOOP_HUBS" | sha256sum)
 	exits 0 cloop -C "$hub" hub bootstrap --git-proxy-port 9999
 	lacks "$output" made
 	has "$stderr" "is as it was"
-	same "$(cd "$hub/.cloop" && cat config.yaml hub.env "$CLOOP_HUBS" | sha256sum)" "$before"
+	same "$(cd "$hub/.cloop" && cat config.yaml hub.env ../cloop-secret-key "$CLOOP_HUBS" | sha256sum)" "$before"
 }
 
 @test "what bootstrap writes is right, and so is every setting that it shows switched off" {
@@ -197,6 +202,8 @@ setup() {
 @test "strange names" {
 	exits 0 cloop -C "$D/a b'c" hub bootstrap
 	exits 0 cloop -C "$D/a b'c" hub config check
+	exits 0 cloop -C "$D/a b'c" hub key status
+	has "$output" "root key   '$D/a b'c/cloop-secret-key' (hkdf)"
 	exits 78 cloop -C "$D/new"$'\n'"line" hub bootstrap
 	lacks "$(cat "$CLOOP_HUBS")" "new"
 	exits 78 cloop -C "$D/none" hub config show

@@ -31,7 +31,8 @@ hub_after() {
 	"$storetool" check "$hub/.cloop/state.db" >/dev/null || return 1
 	same "$(cat "$CLOOP_HUBS")" "$hub" || return 1
 	cloop -C "$hub" hub config check >/dev/null || return 1
-	left=$(find "$hub" "$CLOOP_HUBS"* | grep -vE "^$hub(/\.cloop(/(config\.yaml|hub\.env|state\.db(-wal|-shm)?))?)?\$|^$CLOOP_HUBS\$")
+	grep -qxE '[A-Za-z0-9_-]{43}' "$hub/cloop-secret-key" || return 1
+	left=$(find "$hub" "$CLOOP_HUBS"* | grep -vE "^$hub(/cloop-secret-key|/\.cloop(/(config\.yaml|hub\.env|state\.db(-wal|-shm)?))?)?\$|^$CLOOP_HUBS\$")
 	# Only a kill can leave a file that nobody could remove.
 	[ -z "$left" ] || [[ $1 == *kill ]] || { echo "left behind: $left" >&2; return 1; }
 }

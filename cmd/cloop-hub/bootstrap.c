@@ -2,11 +2,20 @@
 #include "base/mem.h"
 #include "hub.h"
 #include "store/audit.h"
+#include "store/key.h"
 #include "sys/clock.h"
 #include "work/ctx.h"
 
 #include <string.h>
 #include <unistd.h>
+
+static int a_key(const struct store_key *k, void *sealed, struct cl_err *e)
+{
+	(void)k;
+	(void)e;
+	*(bool *)sealed = true;
+	return 0;
+}
 
 /* The state file, made or brought up to date; the first row of its trail says by whom. */
 static int make_state(const char *path, struct hub_boot *b, struct cl_err *e)
@@ -16,7 +25,7 @@ static int make_state(const char *path, struct hub_boot *b, struct cl_err *e)
 	struct store_audit_row row = {.actor = actor, .action = "hub.bootstrap", .entity = "hub"};
 
 	b->made_state = access(path, F_OK) != 0;
-	if (store_open(path, STORE_CREATE, &s, e))
+	if (store_open(path, STORE_CREATE, &s, e) || store_key_each(s, a_key, &b->sealed, e))
 		return -1;
 	return b->made_state ? store_audit_add(s, sys_now_ms(), &row, e) : 0;
 }
@@ -33,6 +42,8 @@ static void as_text(const struct hub_ask *ask, const struct hub *h, const struct
 	told(b->made_dir, "directory", h->dir);
 	told(b->made_config, "configuration", h->config);
 	told(b->made_state, "state", h->state);
+	if (b->key_there)
+		told(b->made_key, "root key", b->key_file);
 	told(b->made_marker, "marker", h->marker);
 	if (list)
 		told(b->listed, "entry in", list);
@@ -43,6 +54,11 @@ static void as_text(const struct hub_ask *ask, const struct hub *h, const struct
 		if (b->external_url)
 			(void)printf("off     ui: %s, not in this release\n", b->external_url);
 	}
+	if (b->made_key)
+		(void)printf(
+			"\nWithout the root key nothing that is stored can be opened again. Keep a "
+			"copy elsewhere:\n  cloop -C '%s' hub key escrow export --out FILE\n",
+			h->dir);
 	(void)printf("\nThe hub %s is ready. Look through its configuration, then:\n"
 		     "  cloop -C '%s' hub config check\n"
 		     "  cloop -C '%s' run -p PROJECT -- COMMAND\n",
@@ -51,17 +67,19 @@ static void as_text(const struct hub_ask *ask, const struct hub *h, const struct
 
 static void as_json(const struct hub *h, const struct hub_boot *b)
 {
-	cl_take_json(json_pack("{s:s, s:s, s:s, s:s, s:{s:b, s:b, s:b, s:b, s:b}, s:[s, s, s]}",
-		"id", h->id, "dir", h->dir, "config", h->config, "state", h->state, "made", "dir",
-		b->made_dir, "config", b->made_config, "state", b->made_state, "marker",
-		b->made_marker, "list_entry", b->listed, "off", "git-proxy", "kube-guard", "ui"));
+	cl_take_json(json_pack(
+		"{s:s, s:s, s:s, s:s, s:s?, s:{s:b, s:b, s:b, s:b, s:b, s:b}, s:[s, s, s]}", "id",
+		h->id, "dir", h->dir, "config", h->config, "state", h->state, "key_file",
+		b->key_file, "made", "dir", b->made_dir, "config", b->made_config, "state",
+		b->made_state, "key_file", b->made_key, "marker", b->made_marker, "list_entry",
+		b->listed, "off", "git-proxy", "kube-guard", "ui"));
 }
 
 int cmd_hub_bootstrap(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_hub_env struct hub_env env = HUB_ENV_INIT;
 	cleanup_hub struct hub h = HUB_INIT;
-	struct hub_boot b = {
+	cleanup_boot struct hub_boot b = {
 		.external_url = cl_str(c, "external-url"),
 		.git_proxy_port = (int)cl_int(c, "git-proxy-port", 8443),
 		.kube_guard_port = (int)cl_int(c, "kube-guard-port", 8444),
@@ -85,5 +103,11 @@ int cmd_hub_bootstrap(struct cl_ctx *c, struct cl_err *e)
 		(b.external_url || cl_given(c, "git-proxy-port") || cl_given(c, "kube-guard-port")))
 		cl_warn(c, "the configuration was there and is as it was; what the options say "
 			   "is not in it");
+	if (b.key_file && !b.key_there)
+		cl_warn(c,
+			"the root key '%s' is not there, and %s; restore it: cloop hub key escrow "
+			"import",
+			b.key_file,
+			b.sealed ? "something is sealed with it" : "it is not ours to make");
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* The hub's own affairs: its directory, its configuration, its audit trail. */
+/* The hub's own affairs: its directory, its configuration, its keys, its audit trail. */
 #ifndef CLOOP_HUB_H
 #define CLOOP_HUB_H
 
@@ -13,6 +13,7 @@ int cmd_hub_config_show(struct cl_ctx *c, struct cl_err *e);
 int cmd_hub_config_keys(struct cl_ctx *c, struct cl_err *e);
 int cmd_hub_audit_list(struct cl_ctx *c, struct cl_err *e);
 int cmd_hub_audit_verify(struct cl_ctx *c, struct cl_err *e);
+int cmd_hub_key(struct cl_ctx *c, struct cl_err *e);
 int cmd_hub_names(struct cl_ctx *c, struct cl_err *e);
 
 #endif

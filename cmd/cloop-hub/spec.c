@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "hub.h"
+
+#define KEY_RUN(name) cmd_hub_key
+#include "key_spec.h"
 #include "cli/rows.h"
 
 static const struct cl_opt bootstrap_opts[] = {
@@ -150,6 +153,7 @@ static const struct cl_verb verbs[] = {
 		.summary = "list every key of the configuration",
 		.examples = keys_examples,
 		.run = cmd_hub_config_keys},
+	KEY_VERBS,
 	{.name = "audit list",
 		.summary = "list what was done, the newest first",
 		.opts = list_opts,
@@ -170,6 +174,7 @@ static const struct cl_verb verbs[] = {
 };
 
 static const struct cl_text environment[] = {
+	CL_ROWS_ENV_KEY,
 	CL_ROWS_ENV_HUB,
 	{0},
 };
@@ -178,6 +183,7 @@ static const struct cl_text files[] = {
 	{"HUB/.cloop/hub.env", "marks a hub's directory"},
 	CL_ROW_FILE_CONFIG,
 	CL_ROW_FILE_STATE,
+	CL_ROW_FILE_KEY,
 	{"/var/lib/cloop", "root's hub, unless another one is named"},
 	{"/etc/cloop/hubs", "root's list of hubs, one directory a line"},
 	{0},
@@ -188,7 +194,7 @@ static const char *const see_also[] = {
 
 const struct cl_spec hub_spec = {
 	.name = "cloop-hub",
-	.summary = "make and look after a hub: directory, configuration, audit trail",
+	.summary = "make and look after a hub: directory, configuration, keys, audit trail",
 	.verbs = verbs,
 	.environment = environment,
 	.files = files,

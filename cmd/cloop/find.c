@@ -17,10 +17,13 @@ static const struct {
 	{"isolation-probe", "probe"},
 };
 
-/* Ours by name and place, but not for a person to type: it runs inside a sandbox. */
+/*
+ * Ours by name and place, but not for a person to type: one runs inside a sandbox, the other is
+ * the part of `cloop hub` that holds keys.
+ */
 static bool internal(const char *name)
 {
-	return !strcmp(name, "init");
+	return !strcmp(name, "init") || !strcmp(name, "hub-key");
 }
 
 static const char *real_name(const char *typed)

@@ -16,6 +16,7 @@ struct cl_ctx {
 	const struct cl_verb *verb;
 	const char *dir; /* -C DIR, or CLOOP_DIR, or NULL */
 	bool json;       /* --json */
+	char **argv;     /* the whole command line, as main got it */
 	char **operands; /* what is left, NULL-terminated */
 	size_t noperands;
 	struct cl_given *given; /* options as given; cli/parse.c */

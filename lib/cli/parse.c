@@ -368,7 +368,7 @@ int cl_parse(struct cl_ctx *c, const struct cl_spec *spec, int argc, char **argv
 	size_t used = 0;
 	int i = 1;
 
-	*c = (struct cl_ctx){.spec = spec};
+	*c = (struct cl_ctx){.spec = spec, .argv = argv};
 	*ask = CL_ASK_RUN;
 	if (argc < 1)
 		return cl_fail(e, CL_EUSAGE, "no arguments at all");

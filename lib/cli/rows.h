@@ -17,11 +17,17 @@
 	{"XDG_STATE_HOME", "where the hub of a user other than root is, below cloop"}, \
 	{"HOME", "stands in for the two above"}
 
+/* Where a command that holds the root key finds it (work/keyed.h). */
+#define CL_ROWS_ENV_KEY \
+	{"CLOOP_SECRET_KEY_FILE", "file of the root key, instead of secrets.key_file"}, \
+	{"CLOOP_SECRET_KEY", "the root key itself, where there is no file"}
+
 #define CL_ROW_ENV_RUN_DIR \
 	{"CLOOP_RUN_DIR", "where live workloads have their sockets and pipes, instead of /run/cloop"}
 
 #define CL_ROW_FILE_CONFIG {"HUB/.cloop/config.yaml", "the hub's configuration"}
 #define CL_ROW_FILE_STATE {"HUB/.cloop/state.db", "runs, journal, counters and audit trail"}
+#define CL_ROW_FILE_KEY {"HUB/cloop-secret-key", "the root key, as bootstrap makes it"}
 #define CL_ROW_FILE_SANDBOX \
 	{".cloop/sandbox.yaml", "what the project asks of its sandbox; it can only take access away"}
 /* clang-format on */

@@ -262,7 +262,7 @@ static const struct cfg_key keys[] = {
 
 /* What this release has; a feature that is not here is known and not built. */
 static const char *const built[] = {
-	"container", "host-process", "image-policy", "limits", "orchestrator"};
+	"container", "host-process", "image-policy", "limits", "orchestrator", "secrets"};
 
 bool cfg_built(const char *feature)
 {

@@ -240,16 +240,22 @@ static int recover(struct seal_ring *r, const struct seal_who *who, struct cl_er
 	return rc;
 }
 
+void seal_ring_peek(struct store *s, const struct seal_root *root, struct seal_ring **out)
+{
+	*out = cl_calloc(1, sizeof(**out));
+	(*out)->store = s;
+	(*out)->root = root;
+}
+
 int seal_ring_open(struct store *s, const struct seal_root *root, const struct seal_who *who,
 	struct seal_ring **out, struct cl_err *e)
 {
-	cleanup_ring struct seal_ring *r = cl_calloc(1, sizeof(*r));
+	cleanup_ring struct seal_ring *r = NULL;
 	cleanup_free char *id = NULL;
 	struct ring_key *k = NULL;
 
 	*out = NULL;
-	r->store = s;
-	r->root = root;
+	seal_ring_peek(s, root, &r);
 	if (store_key_primary(s, &id, e) || (id && ring_find(r, id, &k, e)) ||
 		(k && ring_derive(r, k, e)))
 		return -1;

@@ -28,6 +28,8 @@ struct seal_who {
  */
 int seal_ring_open(struct store *s, const struct seal_root *root, const struct seal_who *who,
 	struct seal_ring **out, struct cl_err *e);
+/* The same for who only looks: nothing is asked of the primary, nothing made or promoted. */
+void seal_ring_peek(struct store *s, const struct seal_root *root, struct seal_ring **out);
 void seal_ring_free(struct seal_ring *r);
 void seal_ring_cleanup(struct seal_ring **r);
 #define cleanup_ring __attribute__((cleanup(seal_ring_cleanup)))

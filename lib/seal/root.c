@@ -75,7 +75,8 @@ static int judge(int fd, const char *path, uid_t uid, struct cl_err *e)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", path);
 	if (!S_ISREG(st.st_mode)) {
 		(void)cl_fail(e, CL_ECONFIG, "the key file '%s' is no regular file", path);
-		return cl_slug(e, "key_missing");
+		(void)cl_slug(e, "key_missing");
+		return cl_fix(e, "name the file itself");
 	}
 	if (st.st_uid && st.st_uid != uid) {
 		(void)cl_fail(e, CL_ECONFIG,

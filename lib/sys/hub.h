@@ -71,12 +71,18 @@ char *hub_default_dir(const struct hub_ask *ask);
 struct hub_boot {
 	const char *external_url; /* NULL: none */
 	int git_proxy_port, kube_guard_port;
-	bool made_dir, made_marker, made_config, made_state, listed; /* out */
+	bool made_dir, made_marker, made_config, made_state, made_key, listed; /* out */
+	char *key_file; /* out, owned: secrets.key_file as the configuration has it, or NULL */
+	bool key_there; /* out: that file exists */
+	bool sealed; /* set by `state`: something is sealed already, so a new key would open nothing */
 };
+void hub_boot_release(struct hub_boot *b);
+#define cleanup_boot __attribute__((cleanup(hub_boot_release)))
 /*
  * Makes the hub's directory ask->dir (or the default): directories with mode 0700, the
- * marker, a commented configuration, the state file, an entry in the list of hubs. What is
- * there already is left as it is. Every file appears whole, by rename, or not at all,
+ * marker, a commented configuration, the state file, the root key that the configuration
+ * names (beside .cloop, mode 0600), an entry in the list of hubs. What is there already is left
+ * as it is. Every file appears whole, by rename, or not at all,
  * and the marker comes last: a directory without it is no hub, so bootstrap can be
  * killed at any point and run again. The state file is the caller's to make (it is a
  * layer above): `state` is called with its path once the directory is there. CL_ECONFIG for

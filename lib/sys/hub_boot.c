@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Making a hub's directory, piece by piece and each piece whole. */
+#include "base/b64.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/hub_internal.h"
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -97,6 +99,48 @@ static int put_marker(int inner, const struct hub *h, struct hub_boot *b, struct
 			   "and never a key.\n" HUB_ID_KEY "%s\n",
 		id);
 	return put_file(inner, h->marker, text, 0600, false, &b->made_marker, e);
+}
+
+void hub_boot_release(struct hub_boot *b)
+{
+	free(b->key_file);
+	*b = (struct hub_boot){0};
+}
+
+/* 32 random bytes, as DECISIONS K1 has them. */
+static int put_key(int top, const char *path, struct hub_boot *b, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
+	unsigned char key[32];
+
+	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot get random bytes");
+	cl_b64_encode(CL_B64_URL, key, sizeof(key), &text);
+	cl_buf_addc(&text, '\n');
+	explicit_bzero(key, sizeof(key));
+	return put_file(top, path, text.p, 0600, false, &b->made_key, e);
+}
+
+/*
+ * The root key, if the configuration names it where we would put it. A key is never made
+ * where something is sealed: it would open nothing, and hide that the right one is missing.
+ */
+static int put_root_key(const struct hub_ask *ask, int top, const struct hub *h, struct hub_boot *b,
+	struct cl_err *e)
+{
+	cleanup_free char *ours = cl_asprintf("%s/" HUB_KEY_FILE, h->dir);
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_cfg struct cfg c = CFG_INIT;
+	struct cl_err ignored;
+
+	/* One that cannot be read is refused wherever it is used. */
+	if (hub_config(h, ask->uid, &d, &c, &ignored) || !c.key_file)
+		return 0;
+	b->key_file = cl_steal(&c.key_file);
+	if (!b->sealed && !strcmp(b->key_file, ours) && put_key(top, ours, b, e))
+		return -1;
+	b->key_there = !access(b->key_file, F_OK);
+	return 0;
 }
 
 /* Adds the directory to the caller's list of hubs, under a lock on the list's folder. */
@@ -215,7 +259,8 @@ int hub_bootstrap(const struct hub_ask *ask, struct hub_boot *b,
 	hub_names(out, dir);
 	config = hub_template(b, dir, ask->uid == 0);
 	if (put_file(inner, out->config, config, 0600, false, &b->made_config, e) ||
-		state(out->state, b, e) || put_marker(inner, out, b, e) || put_list(ask, dir, b, e))
+		state(out->state, b, e) || put_root_key(ask, top, out, b, e) ||
+		put_marker(inner, out, b, e) || put_list(ask, dir, b, e))
 		return -1;
 	return hub_check(ask, dir, out, e);
 }

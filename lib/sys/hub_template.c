@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* share/config.yaml.in with its blanks filled in. */
 #include "base/mem.h"
+#include "base/doc.h"
 #include "base/text.h"
 #include "sys/hub_internal.h"
 
@@ -23,11 +24,30 @@ static char *host_of(const char *url)
 	return cl_strndup(host, end ? (size_t)(end - host) + 1 : strcspn(host, ":/"));
 }
 
+/*
+ * The key file's path as a YAML double-quoted scalar, which takes what JSON writes; NULL for
+ * one that is no UTF-8, which YAML cannot say.
+ */
+static char *key_text(const char *dir)
+{
+	cleanup_free char *path = cl_asprintf("%s/" HUB_KEY_FILE, dir);
+	char *text;
+	json_t *j;
+
+	if (!cl_utf8_valid(path, strlen(path)))
+		return NULL;
+	j = cl_json_string(path);
+	text = cl_json_text(j);
+	json_decref(j);
+	return text;
+}
+
 char *hub_template(const struct hub_boot *b, const char *dir, bool root)
 {
 	cleanup_free char *host = host_of(b->external_url);
 	cleanup_free char *git = cl_asprintf("%d", b->git_proxy_port);
 	cleanup_free char *kube = cl_asprintf("%d", b->kube_guard_port);
+	cleanup_free char *key = key_text(dir);
 	const struct {
 		const char *name, *value;
 	} blanks[] = {
@@ -35,7 +55,8 @@ char *hub_template(const struct hub_boot *b, const char *dir, bool root)
 		{"@FILTER@", root ? "true" : "false"},
 		{"@FILTER_NOTE@",
 			root ? "" : "      # Only root can filter; so no network at all.\n"},
-		{"@DIR@", dir},
+		{"@KEY_OFF@", key ? "" : "#"},
+		{"@KEY_FILE@", key ? key : "/srv/cloop/" HUB_KEY_FILE},
 		{"@HOST@", host},
 		{"@GIT_PORT@", git},
 		{"@KUBE_PORT@", kube},

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* `cloop hub key` is run by the executable that links what it needs. */
+#include "base/mem.h"
+#include "hub.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int cmd_hub_key(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_free char *path = cl_sibling("cloop-hub-key");
+
+	(void)execv(path, c->argv);
+	return cl_fail_sys(e, CL_EOS, errno, "cannot run '%s'", path);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/keyed.h"
+
+#include "base/mem.h"
+#include "store/audit.h"
+#include "sys/clock.h"
+#include "work/ctx.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void keyed_release(struct keyed *k)
+{
+	seal_ring_free(k->ring);
+	seal_root_release(&k->root);
+	store_close(k->store);
+	hub_release(&k->hub);
+	free(k->key_file);
+	free(k->env_file);
+	*k = KEYED_INIT;
+}
+
+static void name_actor(struct keyed *k)
+{
+	struct passwd pw, *found = NULL;
+	char space[4096];
+
+	(void)getpwuid_r(geteuid(), &pw, space, sizeof(space), &found);
+	if (found)
+		(void)snprintf(k->actor, sizeof(k->actor), "cli:%s", pw.pw_name);
+	else
+		(void)snprintf(k->actor, sizeof(k->actor), "cli:uid:%u", geteuid());
+}
+
+int keyed_without(const struct cl_ctx *c, enum store_mode mode, struct keyed *out, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_cfg struct cfg cfg = CFG_INIT;
+	const char *env_file = getenv("CLOOP_SECRET_KEY_FILE"); /* lint: allow */
+
+	if (seal_process(e) || hub_store_from_ctx(c, mode, &out->hub, &out->store, e) ||
+		hub_config(&out->hub, geteuid(), &d, &cfg, e))
+		return -1;
+	out->key_file = cl_steal(&cfg.key_file);
+	out->env_file = env_file && *env_file ? cl_strdup(env_file) : NULL;
+	out->now = sys_now_ms();
+	name_actor(out);
+	return 0;
+}
+
+int keyed_root(struct keyed *k, struct cl_err *e)
+{
+	char *text = getenv("CLOOP_SECRET_KEY"); /* lint: allow */
+	const struct seal_ask ask = {
+		.env_file = k->env_file,
+		.config_file = k->key_file,
+		.env_key = text,
+		.uid = geteuid(),
+	};
+	int rc = seal_root_find(&ask, &k->root, e);
+
+	/* Neither a child nor /proc/PID/environ has it after this. */
+	if (text)
+		explicit_bzero(text, strlen(text));
+	(void)unsetenv("CLOOP_SECRET_KEY");
+	return rc;
+}
+
+struct seal_who keyed_who(const struct keyed *k)
+{
+	return (struct seal_who){k->actor, k->now};
+}
+
+int keyed_open(const struct cl_ctx *c, struct keyed *out, struct cl_err *e)
+{
+	struct seal_who who;
+
+	if (keyed_without(c, STORE_RW, out, e) || keyed_root(out, e))
+		return -1;
+	who = keyed_who(out);
+	return seal_ring_open(out->store, &out->root, &who, &out->ring, e);
+}
+
+int keyed_audit(struct keyed *k, const char *action, const char *entity, const char *id,
+	json_t *take_detail, struct cl_err *e)
+{
+	json_t *detail = take_detail ? take_detail : json_object();
+	const struct store_audit_row row = {.actor = k->actor,
+		.action = action,
+		.entity = entity,
+		.entity_id = id,
+		.project = "",
+		.detail = detail};
+	int rc;
+
+	if (!json_object_get(detail, "decision"))
+		(void)json_object_set_new(detail, "decision", json_string("allow"));
+	rc = store_audit_add(k->store, k->now, &row, e);
+	json_decref(detail);
+	return rc;
+}
