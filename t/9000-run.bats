@@ -172,12 +172,33 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 	same "$(leftovers)" ''
 }
 
-@test "a gigabyte of output arrives whole, and the log keeps its newest part" {
-	n=$(run_in -- sh -c 'dd if=/dev/zero bs=1M count=1024 2>/dev/null' | wc -c)
-	[ "$n" = 1073741824 ]
-	id=$(cloop runs list --json | head -n 1 | jq -r .id)
-	[ "$(cloop runs logs "$id" 2>/dev/null | wc -c)" -le 67108864 ]
+# peak PID... : the most memory each has had, in kB
+peak() { local p; for p in "$@"; do awk '/^VmHWM/ { print $2 }' "/proc/$p/status"; done | xargs; }
+
+@test "a gigabyte of output arrives whole in constant memory, and the log keeps its newest part" {
+	mkfifo "$T/pipe"
+	wc -c < "$T/pipe" > "$T/count" & wc=$!
+	run_in -- sh -c 'dd if=/dev/zero bs=1M count=24 2>/dev/null; touch some; until [ -e go ]; do sleep 0.1; done
+		dd if=/dev/zero bs=1M count=1000 2>/dev/null; touch all; until [ -e end ]; do sleep 0.1; done' > "$T/pipe" 2>"$T/e" & job=$!
+	there() { local i; for ((i = 0; i < 1200; i++)); do [ -e "$P/$1" ] && return 0; sleep 0.1; done; cat "$T/e"; return 1; }
+	there some
+	id=$(cloop runs list --json --live | head -n 1 | jq -r .id)
+	pids=("$(ours -x cloop-shim)" "$(ours -f "cloop-run -p $P -- sh" | head -n 1)")
+	read -r shim run <<< "$(peak "${pids[@]}")"
+	touch "$P/go"
+	there all
+	read -r shim2 run2 <<< "$(peak "${pids[@]}")"
+	touch "$P/end"
+	wait $job && wait $wc
+	[ "$(cat "$T/count")" = 1073741824 ]
+	echo "peak of the shim $shim kB, then $shim2 kB; of cloop run $run kB, then $run2 kB"
+	[ "$shim2" -le $((shim + 4096)) ]
+	[ "$run2" -le $((run + 4096)) ]
+	n=$(cloop runs logs "$id" 2>/dev/null | wc -c)
+	[ "$n" -le 67108864 ] && [ "$n" -ge 50000000 ]
+	[ "$(du -sk "$HUB/.cloop/logs/$(cloop runs show --json "$id" | jq -r .handle_id)" | cut -f 1)" -le 67000 ]
 	has "$(cloop runs logs --json "$id" | head -n 1)" '"seq"'
+	rm "$T/pipe"
 }
 
 @test "a reader that goes away ends the workload as a pipe would" {

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #define PUMP_CHUNK SPOOL_MAX_RECORD
@@ -21,6 +23,8 @@ struct sink {
 	int fd;
 	bool socket;  /* MSG_DONTWAIT instead of a description of our own */
 	bool careful; /* shared blocking description: at most PIPE_BUF after POLLOUT */
+	bool splice;  /* takes pages of a pipe without a copy */
+	bool pipe;    /* that may be made larger, once */
 };
 
 /* How a client's descriptor is read. */
@@ -37,6 +41,7 @@ struct pump {
 	enum spool_stream stream;
 	struct pump_log *log; /* NULL: an input pump */
 	struct sink sink;     /* owned by the thread */
+	int tap[2];           /* a pipe: the log's share of what the sink takes */
 	pthread_mutex_t lock; /* guards next_*, attach_pending */
 	int next_fd;
 	char *next_replay;
@@ -84,6 +89,9 @@ static struct sink sink_open(int fd)
 
 	if (fd < 0 || fstat(fd, &st) || !may(fd, O_WRONLY))
 		return (struct sink){.fd = fd};
+	s.pipe = S_ISFIFO(st.st_mode);
+	s.splice = s.pipe || S_ISREG(st.st_mode) ||
+		   (S_ISCHR(st.st_mode) && st.st_rdev == makedev(1, 3)); /* /dev/null */
 	if (S_ISSOCK(st.st_mode)) {
 		s.socket = true;
 	} else if (S_ISFIFO(st.st_mode) || S_ISCHR(st.st_mode)) {
@@ -147,41 +155,55 @@ static bool interrupted(struct pump *p)
 	return pending || atomic_load(&p->stop);
 }
 
+/* The sink failed with errno: whoever owned it is told. */
+static void lose_sink(struct pump *p)
+{
+	atomic_store(&p->error, errno);
+	sink_close(&p->sink);
+	tell(p, PUMP_CLIENT_CLOSED);
+}
+
+/* Waits until the sink may take more. False when the pump is asked for something else. */
+static bool sink_wait(struct pump *p)
+{
+	struct pollfd fds[2] = {{p->sink.fd, POLLOUT, 0}, {p->wake, POLLIN, 0}};
+
+	(void)poll(fds, 2, -1);
+	if (fds[1].revents)
+		drain_wake(p);
+	return !interrupted(p);
+}
+
+/* As much of it as the sink takes now; at most what surely fits where a write could block. */
+static ssize_t sink_try(struct pump *p, const char *data, size_t len)
+{
+	struct pollfd ready = {p->sink.fd, POLLOUT, 0};
+
+	if (p->sink.socket)
+		return send(p->sink.fd, data, len, MSG_DONTWAIT | MSG_NOSIGNAL);
+	if (!p->sink.careful)
+		return write(p->sink.fd, data, len);
+	if (poll(&ready, 1, 0) > 0 && (ready.revents & (POLLOUT | POLLERR)))
+		return write(p->sink.fd, data, len > PIPE_BUF ? PIPE_BUF : len);
+	errno = EAGAIN;
+	return -1;
+}
+
 /* Writes all of it at the sink's pace. False when the sink is gone or the pump is asked. */
 static bool sink_write(struct pump *p, const char *data, size_t len)
 {
 	while (len && p->sink.fd >= 0) {
-		struct pollfd fds[2] = {{p->sink.fd, POLLOUT, 0}, {p->wake, POLLIN, 0}};
-		size_t piece = p->sink.careful && len > 4096 ? 4096 : len;
-		ssize_t n = -1;
+		ssize_t n = sink_try(p, data, len);
 
-		if (!p->sink.careful)
-			n = p->sink.socket
-				    ? send(p->sink.fd, data, piece, MSG_DONTWAIT | MSG_NOSIGNAL)
-				    : write(p->sink.fd, data, piece);
-		else if (poll(fds, 2, -1) > 0 && (fds[0].revents & (POLLOUT | POLLERR)))
-			n = write(p->sink.fd, data, piece);
-		else
-			errno = EAGAIN;
 		if (n >= 0) {
 			data += n;
 			len -= (size_t)n;
-			continue;
+		} else if (errno == EAGAIN) {
+			if (!sink_wait(p))
+				return false;
+		} else if (errno != EINTR) {
+			lose_sink(p);
 		}
-		if (errno == EINTR)
-			continue;
-		if (errno != EAGAIN) {
-			atomic_store(&p->error, errno);
-			sink_close(&p->sink);
-			tell(p, PUMP_CLIENT_CLOSED);
-			return false;
-		}
-		if (!p->sink.careful)
-			(void)poll(fds, 2, -1);
-		if (fds[1].revents)
-			drain_wake(p);
-		if (interrupted(p))
-			return false;
 	}
 	return len == 0;
 }
@@ -225,6 +247,96 @@ static void deliver(struct pump *p, const char *data, size_t len)
 	(void)sink_write(p, data, len);
 }
 
+/*
+ * Bytes that need no look stay in the kernel's pages: from the workload's pipe to the sink, and
+ * a share to the log. What has to be looked at, or goes where pages cannot, is carried.
+ */
+static bool passes(const struct pump *p)
+{
+	return (p->sink.splice || p->sink.fd < 0) && p->log->spool && p->tap[0] >= 0;
+}
+
+/*
+ * Hands some of `len` bytes at the head of the workload's pipe to `to`, and then to the log
+ * what the tap has of them. Whatever kills us, each byte is in the workload's pipe still or
+ * the client's already, and the log shows if it missed some. Nothing that others can make us
+ * wait for is done under the lock, which the main loop takes too. Answers as splice(2).
+ */
+static ssize_t hand_over(struct pump *p, int to, size_t len)
+{
+	ssize_t n;
+	int err;
+
+	(void)pthread_mutex_lock(&p->log->lock);
+	spool_begin(p->log->spool);
+	(void)pthread_mutex_unlock(&p->log->lock);
+	n = splice(p->from.fd, NULL, to, NULL, len, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	err = n < 0 ? errno : EIO;
+	(void)pthread_mutex_lock(&p->log->lock);
+	if (n > 0)
+		(void)spool_append_pipe(
+			p->log->spool, p->stream, p->tap[0], (size_t)n, sys_now_ms());
+	else
+		spool_cancel(p->log->spool);
+	(void)pthread_mutex_unlock(&p->log->lock);
+	errno = err;
+	return n;
+}
+
+/* A pipe that was found full holds more from now on, which saves switches. */
+static bool enlarge(struct pump *p)
+{
+	bool once = p->sink.pipe && fcntl(p->sink.fd, F_GETPIPE_SZ) < (int)PUMP_CHUNK;
+
+	p->sink.pipe = false;
+	return once && fcntl(p->sink.fd, F_SETPIPE_SZ, PUMP_CHUNK) > 0;
+}
+
+/* One chunk from the workload's pipe to the sink and the log, as read(2) answers. */
+static ssize_t pass(struct pump *p)
+{
+	ssize_t n;
+	size_t left;
+
+	if (p->sink.fd < 0)
+		return hand_over(p, p->tap[1], PUMP_CHUNK);
+	n = tee(p->from.fd, p->tap[1], PUMP_CHUNK, SPLICE_F_NONBLOCK);
+	left = n > 0 ? (size_t)n : 0;
+	while (left && p->sink.fd >= 0) {
+		ssize_t went = hand_over(p, p->sink.fd, left);
+
+		if (went > 0) {
+			left -= (size_t)went;
+		} else if (errno == EAGAIN) {
+			if (!enlarge(p) && !sink_wait(p))
+				break;
+		} else if (errno == EINVAL) {
+			p->sink.splice = false; /* a file opened to append, among others */
+			break;
+		} else if (errno != EINTR) {
+			lose_sink(p);
+		}
+	}
+	/* Still in the workload's pipe: it comes again. */
+	while (left) {
+		ssize_t gone = read(p->tap[0], p->chunk, left);
+
+		if (gone <= 0)
+			break;
+		left -= (size_t)gone;
+	}
+	return n;
+}
+
+static ssize_t carry(struct pump *p)
+{
+	ssize_t n = read(p->from.fd, p->chunk, PUMP_CHUNK);
+
+	if (n > 0)
+		deliver(p, p->chunk, (size_t)n);
+	return n;
+}
+
 static void *output_thread(void *arg)
 {
 	struct pump *p = arg;
@@ -235,12 +347,8 @@ static void *output_thread(void *arg)
 		ssize_t n;
 
 		take_client(p);
-		n = read(p->from.fd, p->chunk, PUMP_CHUNK);
-		if (n > 0) {
-			deliver(p, p->chunk, (size_t)n);
-			continue;
-		}
-		if (n < 0 && errno == EINTR)
+		n = passes(p) ? pass(p) : carry(p);
+		if (n > 0 || (n < 0 && errno == EINTR))
 			continue;
 		/* The workload is over and its pipe is empty: there will be nothing more. */
 		if (n == 0 || errno != EAGAIN || finish)
@@ -300,7 +408,7 @@ static struct pump *make(int from, int notify)
 
 	p->from.fd = from;
 	p->notify = notify;
-	p->next_fd = p->wake = p->sink.fd = -1;
+	p->next_fd = p->wake = p->sink.fd = p->tap[0] = p->tap[1] = -1;
 	(void)pthread_mutex_init(&p->lock, NULL);
 	return p;
 }
@@ -314,6 +422,9 @@ int pump_output(int from, enum spool_stream stream, struct pump_log *log, int no
 	p->log = log;
 	p->next_fd = client;
 	p->attach_pending = client >= 0;
+	/* Without it, every byte goes through our hands. */
+	if (!pipe2(p->tap, O_CLOEXEC))
+		(void)fcntl(p->tap[0], F_SETPIPE_SZ, PUMP_CHUNK);
 	return start(p, output_thread, out, e);
 }
 
@@ -379,6 +490,9 @@ void pump_free(struct pump *p)
 		(void)close(p->next_fd);
 	if (p->wake >= 0)
 		(void)close(p->wake);
+	for (int i = 0; i < 2; i++)
+		if (p->tap[i] >= 0)
+			(void)close(p->tap[i]);
 	sink_close(&p->sink);
 	(void)pthread_mutex_destroy(&p->lock);
 	free(p->next_replay);

@@ -112,8 +112,11 @@ int rundir_open_fifo(const char *path, int *reader, int *keeper, struct cl_err *
 	*keeper = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	if (*keeper < 0)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path);
-	/* A large pipe is fewer switches; the system's limit may refuse, which is fine. */
-	(void)fcntl(*keeper, F_SETPIPE_SZ, 1 << 20);
+	/*
+	 * A large pipe is fewer switches; more than this saves no more, and what is in it counts
+	 * against the workload's memory. The system's limit may refuse, which is fine.
+	 */
+	(void)fcntl(*keeper, F_SETPIPE_SZ, 256 << 10);
 	*reader = cl_steal_fd(&rd);
 	return 0;
 }
