@@ -4,12 +4,17 @@
 _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
-	'egress') reply='firewall blocked fits' ;;
+	'egress') reply='firewall blocked fits rules effective' ;;
+	'egress rules') reply='set show clear' ;;
 	'egress firewall') reply="diff test --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
 	'egress firewall diff') reply=" --format --limit --dir --json --help"; kind=file ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'egress blocked') reply=" --run --project --limit --trace --group --dir --json --help" ;;
 	'egress fits') reply=" --own-denies --limit --dir --json --help"; kind=file ;;
+	'egress rules set') reply=" --executor --project --on --policy --internet --cidrs --deny --ports --all-ports --resolver --broker --block-special-use --silent --dir --json --help" ;;
+	'egress rules show') reply=" --executor --project --dir --json --help" ;;
+	'egress rules clear') reply=" --executor --project --dir --json --help" ;;
+	'egress effective') reply=" --executor --project --policy --check --check-file --dir --json --help" ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
@@ -91,6 +96,27 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress blocked/--dir'|'egress blocked/-C') kind=dir ;;
 	'egress fits/--limit') kind=none ;;
 	'egress fits/--dir'|'egress fits/-C') kind=dir ;;
+	'egress rules set/--executor'|'egress rules set/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules set/--project'|'egress rules set/-p') kind=dir ;;
+	'egress rules set/--on') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules set/--policy') kind=file ;;
+	'egress rules set/--cidrs') kind=none ;;
+	'egress rules set/--deny') kind=none ;;
+	'egress rules set/--ports') kind=none ;;
+	'egress rules set/--resolver') kind=none ;;
+	'egress rules set/--broker') kind=none ;;
+	'egress rules set/--dir'|'egress rules set/-C') kind=dir ;;
+	'egress rules show/--executor'|'egress rules show/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules show/--project'|'egress rules show/-p') kind=dir ;;
+	'egress rules show/--dir'|'egress rules show/-C') kind=dir ;;
+	'egress rules clear/--executor'|'egress rules clear/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules clear/--project'|'egress rules clear/-p') kind=dir ;;
+	'egress rules clear/--dir'|'egress rules clear/-C') kind=dir ;;
+	'egress effective/--executor'|'egress effective/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress effective/--project'|'egress effective/-p') kind=dir ;;
+	'egress effective/--check') kind=none ;;
+	'egress effective/--check-file') kind=file ;;
+	'egress effective/--dir'|'egress effective/-C') kind=dir ;;
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
 	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
 	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
@@ -168,7 +194,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'egress fits'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

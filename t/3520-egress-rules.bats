@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Levels of rules: what all of them allow, and which of them decided.
+# Levels of rules: what all of them allow, which of them decided, and the stored ones. What a run
+# makes of them: 3525-egress-rules-run.
 load lib/common
 
 setup() {
@@ -13,6 +14,33 @@ setup() {
 	EOT
 }
 fw() { cloop-egress firewall "$@"; }
+rules() { cloop-egress rules "$@"; }
+
+# a_hub : one with an executor that is filtered, one that is not and one without a network.
+a_hub() {
+	export CLOOP_HUBS=$BATS_TEST_TMPDIR/hubs CLOOP_DIR=$BATS_TEST_TMPDIR/hub
+	cloop hub bootstrap > /dev/null
+	DB=$CLOOP_DIR/.cloop/state.db P=$BATS_TEST_TMPDIR/shop
+	mkdir -p "$P"
+	cat > "$CLOOP_DIR/.cloop/config.yaml" <<- 'EOT'
+	executors:
+	  container:
+	    - id: box
+	      enabled: true
+	      network: bridge
+	      egress_filter: {enabled: true, allow_public_internet: true, allow_cidrs: [10.8.0.0/16], allow_ports: [80, 443], resolvers: ["9.9.9.9"]}
+	    - id: open
+	      enabled: true
+	      network: bridge
+	    - id: alone
+	      enabled: true
+	      network: none
+	    - id: narrow
+	      enabled: true
+	      network: bridge
+	      egress_filter: {enabled: true, allow_cidrs: [10.9.0.0/24], allow_ports: [22]}
+	EOT
+}
 
 @test "a policy of levels allows what all of them allow, and names the one that decides" {
 	exits 0 fw --policy levels.json --check 93.184.216.34:443
@@ -67,4 +95,197 @@ executor build-box"
 	jq '{policy: ., tests: [{allow: "93.184.216.34:443"}, {drop: "203.0.113.0/24"}]}' levels.json > suite.json
 	exits 0 fw test suite.json
 	has "$output" "ok 2"
+}
+
+@test "rules are stored, shown, replaced and taken away, a version each" {
+	a_hub
+	exits 1 rules show --executor box
+	same "$output" "rules of executor box: none"
+	exits 0 rules set --executor box --internet --ports 443 --resolver 9.9.9.9 --deny 203.0.113.0/24
+	same "$output" "rules of executor box: version 1"
+	exits 0 rules set --executor box --internet --ports 443 --resolver 9.9.9.9 --deny 203.0.113.0/24
+	same "$output" "rules of executor box: version 1, unchanged"
+	exits 0 rules set -e box --json --policy - <<< '{allow_public_internet: true, allow_ports: [443]}'
+	same "$output" '{"changed":true,"level":"executor","saved":true,"subject":"box","version":2}'
+	exits 0 rules show --executor box --json
+	same "$(jq -c '[.level, .subject, .version, .rules, .created_by, .key_id, .signature]' <<< "$output")" \
+		"[\"executor\",\"box\",2,{\"allow_ports\":[443],\"allow_public_internet\":true},\"uid:$(id -u)\",null,null]"
+	exits 0 rules show -e box
+	has "$output" "rules of executor box: version 2, since 20"
+	exits 0 rules clear -e box
+	same "$output" "rules of executor box: version 3, cleared"
+	exits 0 rules clear -e box
+	has "$output" "unchanged"
+	exits 1 rules show -e box --json
+	same "$output" null
+	exits 0 rules set -e box --internet --ports 443 --json
+	same "$(jq .version <<< "$output")" 4
+	exits 0 rules show
+	has "$output" "executor  box"
+	exits 0 rules show --json
+	same "$(jq -c 'map([.level, .subject, .version])' <<< "$output")" '[["executor","box",4]]'
+}
+
+@test "every change is in the audit trail, with what was before" {
+	a_hub
+	rules set -e box --internet --ports 443 > /dev/null
+	rules set -e box --internet --ports 80 > /dev/null
+	rules clear -e box > /dev/null
+	rules set -p "$P" --cidrs 198.51.100.0/24 --ports 443 > /dev/null
+	exits 0 cloop hub audit list --json
+	got=$(jq -sc 'flatten | map(select(.action | endswith(".firewall")) | [.action, .entity_id, .detail.version, .detail.before.allow_ports, .detail.after.allow_ports]) | sort' <<< "$output")
+	same "$got" "[[\"executor.firewall\",\"box\",1,null,[443]],[\"executor.firewall\",\"box\",2,[443],[80]],[\"executor.firewall\",\"box\",3,[80],null],[\"project.firewall\",\"$P\",1,null,[443]]]"
+	exits 0 cloop hub audit verify
+}
+
+@test "rules that reach further than what is above are not stored" {
+	a_hub
+	exits 1 rules set -e box --internet --ports 22,443
+	has "$stderr" "rules of executor box reach further than executor box allows: port 22 is not one of the ports of executor box (80, 443)"
+	exits 1 rules set -e box --internet --ports 22 --json
+	same "$(jq -r '.saved, .code, .reasons[0]' <<< "$output")" "false
+firewall_exceeds_bound
+port 22 is not one of the ports of executor box (80, 443)"
+	exits 1 rules set -e box --internet
+	has "$stderr" "every port is more than the ports"
+	exits 1 rules set -p "$P" --cidrs 10.9.0.0/16 --ports 443
+	has "$stderr" "10.9.0.0/16"
+	exits 0 rules set -p "$P" --cidrs 10.9.0.0/24 --ports 22 --on narrow
+	exits 0 rules clear -p "$P"
+	# Below the executor's own rules, not its configuration alone.
+	exits 0 rules set -p "$P" --cidrs 10.8.0.0/24 --ports 443
+	exits 0 rules set -e box --internet --ports 443
+	has "$stderr" "rules of project $P reach further and are cut: 10.8.0.0/24"
+	exits 1 rules set -p "$P" --cidrs 10.8.0.0/25 --ports 443
+	exits 0 rules set -p "$P" --cidrs 198.51.100.0/24 --ports 443
+	same "$(rules show -p "$P" --json | jq .version)" 4
+}
+
+@test "rules that nothing would enforce are not stored for an executor, and told for a project" {
+	a_hub
+	exits 1 rules set -e open --internet --ports 443
+	has "$stderr" "executor 'open' has no egress filter, so that nothing would enforce its rules"
+	exits 1 rules set -e alone --internet --ports 443
+	exits 0 rules set -p "$P" --internet --ports 443 --on open
+	has "$stderr" "executor 'open' has no egress filter: it refuses runs of a project with rules"
+	exits 78 cloop-egress effective -e open -p "$P" --check 1.1.1.1:443
+	has "$stderr" "executor 'open' has no egress filter, so that the stored rules of project $P, version 1, would not be enforced"
+}
+
+@test "what a set may hold" {
+	a_hub
+	jq -nc '{allow_ports: [443], allow_cidrs: [range(256) | "10.8.\(.).0/24"]}' > ok.json
+	exits 0 rules set -e box --policy ok.json
+	jq -nc '{allow_ports: [443], allow_cidrs: [range(257) | "10.8.\(. % 256).\(. / 256 | floor)/32"]}' > many.json
+	exits 65 rules set -e box --policy many.json
+	has "$stderr" "257 allowed ranges are more than the 256 of a rule set"
+	jq -nc '{deny_cidrs: [range(257) | "10.8.\(. % 256).\(. / 256 | floor)/32"]}' > many.json
+	exits 65 rules set -e box --policy many.json
+	jq -nc '{allow_cidrs: ["10.8.0.0/16"], allow_ports: [range(1; 66)]}' > many.json
+	exits 65 rules set -e box --policy many.json
+	jq -nc '{resolvers: [range(17) | "10.8.0.\(.)"]}' > many.json
+	exits 65 rules set -e box --policy many.json
+	has "$stderr" "17 resolvers are more than the 16"
+	exits 65 rules set -e box --policy - <<< '{host_patterns: [example.com]}'
+	exits 65 rules set -e box --cidrs 0.0.0.0/0 --ports 443
+	exits 65 rules set -e box --policy - <<< '{allow_cidrs: [169.254.0.0/16], allow_ports: [80]}'
+	has "$stderr" "169.254.169.254"
+	exits 65 rules set -e box --policy levels.json
+	has "$stderr" "has levels"
+	exits 65 rules set -e box --policy - <<< '{x: 1}'
+	exits 65 rules set -e box --ports 0
+	exits 64 rules set -e box --policy ok.json --internet
+	exits 64 rules set --internet --ports 443
+	exits 64 rules set -e box -p "$P" --internet --ports 443
+	exits 64 rules set -e box --on box --internet --ports 443
+	exits 65 rules set -e nobody --internet --ports 443
+	exits 65 rules set -p "$BATS_TEST_TMPDIR/nowhere" --internet --ports 443
+	# Nothing named is nothing reached.
+	rules clear -e box > /dev/null
+	exits 0 rules set -p "$P"
+	exits 1 cloop-egress effective -p "$P" --check 1.1.1.1:443
+	has "$output" "[rules of project $P]"
+	# No port is every port.
+	exits 0 rules set -e narrow --policy - <<< '{allow_cidrs: [10.9.0.7], allow_ports: [22]}'
+	same "$(rules show --json -e narrow | jq -c .rules)" '{"allow_cidrs":["10.9.0.7/32"],"allow_ports":[22]}'
+}
+
+@test "a project is its directory, however it is written" {
+	a_hub
+	ln -s "$P" link
+	exits 0 rules set -p link --internet --ports 443
+	has "$output" "rules of project $P: version 1"
+	(cd "$P" && rules show -p . > /dev/null)
+	exits 0 rules show -p link/../link
+	rm -r "$P"
+	exits 0 rules show -p "$P"
+	exits 0 rules clear -p "$P"
+}
+
+@test "the effective policy has every level, and says which decides" {
+	a_hub
+	exits 0 cloop-egress effective -p "$P"
+	has "$output" "from executor box for project $P"
+	lacks "$output" "[executor box]"
+	rules set -e box --internet --ports 443 --resolver 9.9.9.9 --deny 203.0.113.0/24 > /dev/null
+	rules set -p "$P" --cidrs 198.51.100.0/24 --ports 443 --resolver 9.9.9.9 > /dev/null
+	exits 1 cloop-egress effective -p "$P" --check 198.51.100.1:443 --check 203.0.113.1:443 --check 10.8.0.1:443 --check 1.1.1.1:22 --check 9.9.9.9:53/udp
+	same "$output" "ALLOW 198.51.100.1 198.51.100.1:443/tcp — granted CIDR [rules of project $P]
+DROP  203.0.113.1 203.0.113.1:443/tcp — operator deny list [rules of executor box]
+DROP  10.8.0.1 10.8.0.1:443/tcp — private (RFC1918/ULA) [rules of executor box]
+DROP  1.1.1.1 1.1.1.1:22/tcp — default deny [executor box]
+ALLOW 9.9.9.9 9.9.9.9:53/udp — DNS resolver [rules of project $P]"
+	exits 0 cloop-egress effective -p "$P" --policy
+	same "$(jq -c '.levels | map([.level, .version])' <<< "$output")" \
+		"[[\"executor box\",null],[\"rules of executor box\",1],[\"rules of project $P\",1]]"
+	cloop-egress effective -p "$P" --policy > e.json
+	exits 1 cloop-egress firewall --policy e.json --check 1.1.1.1:443
+	exits 1 bash -c 'echo 1.1.1.1:443 | cloop-egress effective -p "$1" --check-file - --json' - "$P"
+	same "$(jq -r .level <<< "$output")" "rules of project $P"
+	# What the sandbox asks for is the last level.
+	mkdir "$P/.cloop"; printf 'capabilities: {egress: public}\n' > "$P/.cloop/sandbox.yaml"
+	rules set -p "$P" --internet --ports 443 --resolver 9.9.9.9 > /dev/null
+	exits 0 cloop-egress effective -p "$P" --check 1.1.1.1:443
+	same "$output" "ALLOW 1.1.1.1 1.1.1.1:443/tcp — public Internet [sandbox]"
+	printf 'capabilities: {egress: none}\n' > "$P/.cloop/sandbox.yaml"
+	exits 78 cloop-egress effective -p "$P"
+	has "$stderr" "no network at all"
+	exits 78 cloop-egress effective -e open
+	exits 78 cloop-egress effective -e alone
+}
+
+@test "stored rules are operands of diff and fits" {
+	a_hub
+	rules set -e box --internet --ports 443 > /dev/null
+	rules set -p "$P" --cidrs 198.51.100.0/24 --ports 443 > /dev/null
+	exits 0 cloop-egress fits "rules:project:$P" rules:executor:box
+	exits 0 cloop-egress fits rules:executor:box executor:box
+	exits 1 cloop-egress firewall diff "rules:project:$P" rules:executor:box
+	has "$output" "from rules of project $P to rules of executor box"
+	exits 65 cloop-egress firewall diff rules:executor:open none
+	has "$stderr" "there are no rules of executor open"
+	exits 64 cloop-egress firewall diff rules:box none
+}
+
+@test "a row that somebody altered is not enforced, and can be replaced" {
+	need sqlite3
+	a_hub
+	rules set -e box --internet --ports 443 > /dev/null
+	sqlite3 "$DB" "UPDATE egress_rules SET rules = replace(rules, '443', '80')"
+	exits 78 cloop-egress effective -e box
+	has "$stderr" "the stored egress rules of executor 'box', version 1, are not as they were written"
+	exits 78 rules show -e box
+	exits 78 rules set -p "$P" --internet --ports 443
+	exits 0 rules set -e box --internet --ports 443
+	has "$stderr" "not as they were written"
+	has "$output" "version 2"
+	exits 0 cloop-egress effective -e box --check 1.1.1.1:443
+}
+
+@test "one set, many writers: every version is somebody's" {
+	a_hub
+	for i in {1..12}; do rules set -e box --internet --ports 443 --deny "203.0.113.$i/32" --json > "out.$i" & done
+	wait
+	same "$(cat out.* | jq -s 'map(.version) | sort == [range(1; 13)]')" true
+	exits 0 cloop hub audit verify
 }

@@ -63,7 +63,7 @@ static int take_ports(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 	return 0;
 }
 
-static int from_flags(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
+int egress_flags(struct cl_ctx *c, bool hosts, struct eg_auth *out, struct cl_err *e)
 {
 	out->internet = cl_flag(c, "internet");
 	out->all_ports = cl_flag(c, "all-ports");
@@ -72,7 +72,7 @@ static int from_flags(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 	if (take_ports(c, out, e))
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(lists); i++)
-		if (take_list(c, i, out, e))
+		if ((hosts || lists[i].list != EG_LIST_HOSTS) && take_list(c, i, out, e))
 			return -1;
 	return eg_check_metadata(out, "--cidrs", "--deny", e);
 }
@@ -223,7 +223,7 @@ int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct c
 		return -1;
 	if (!option) {
 		*source = cl_strdup("flags");
-		rc = from_flags(c, eg_stack_add(out, NULL, 0), e);
+		rc = egress_flags(c, true, eg_stack_add(out, NULL, 0), e);
 	} else if (!strcmp(option, "executor")) {
 		*source = cl_asprintf("executor %s", cl_str(c, option));
 		rc = egress_executor(c, cl_str(c, option), out, e);

@@ -18,6 +18,12 @@ int egress_test(struct cl_ctx *c, struct cl_err *e);
 int egress_blocked(struct cl_ctx *c, struct cl_err *e);
 /* `firewall diff`: what a change opens. 0: nothing, 1: something, -1 with *e. */
 int egress_diff(struct cl_ctx *c, struct cl_err *e);
+/* `rules set`, `rules show`, `rules clear`: stored rule sets. */
+int egress_rules_set(struct cl_ctx *c, struct cl_err *e);
+int egress_rules_show(struct cl_ctx *c, struct cl_err *e);
+int egress_rules_clear(struct cl_ctx *c, struct cl_err *e);
+/* `effective`: what a run would reach, as `firewall` answers. */
+int egress_effective(struct cl_ctx *c, struct cl_err *e);
 /* `fits`: does one level lie inside another? 0: yes, 1: no, -1 with *e. */
 int egress_fits(struct cl_ctx *c, struct cl_err *e);
 
@@ -33,6 +39,11 @@ int egress_stack(struct cl_ctx *c, struct eg_stack *out, char **source, struct c
 /* A policy from text, JSON or YAML; `name` is the file's for messages. *out is EG_STACK_INIT. */
 int egress_policy_text(
 	const char *name, const struct cl_buf *text, struct eg_stack *out, struct cl_err *e);
+/*
+ * The authorisation of the options internet, all-ports, ports, cidrs, deny, resolver, broker,
+ * block-special-use and silent, and with `hosts` of host.
+ */
+int egress_flags(struct cl_ctx *c, bool hosts, struct eg_auth *out, struct cl_err *e);
 /* What stands before the sandboxes of an executor of the hub. CL_ECONFIG when nothing does. */
 int egress_executor(struct cl_ctx *c, const char *id, struct eg_stack *out, struct cl_err *e);
 

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/git.h"
+#include "work/ctx.h"
+#include "work/levels.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,12 +47,52 @@ static int read_executor(struct cl_ctx *c, const char *text, struct operand *out
 	return egress_executor(c, text, &out->stack, e);
 }
 
+/* A set that is not stored is no set of no rules. */
+static int none_stored(const char *name, const struct store_rules_of *of, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_ENOTFOUND, "there are no %s", name);
+	return cl_fix(e, "store some: cloop egress rules set --%s %s, or 'none' stands for nothing",
+		of->level, of->subject);
+}
+
+/* LEVEL:SUBJECT */
+static int read_stored(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e)
+{
+	cleanup_rules struct store_rules r = STORE_RULES_INIT;
+	cleanup_eg_stack struct eg_stack s = EG_STACK_INIT;
+	cleanup_hub struct hub hub = HUB_INIT;
+	cleanup_store struct store *store = NULL;
+	cleanup_free char *real = NULL;
+	bool project = cl_starts(text, "project:");
+	struct store_rules_of of = {project ? "project" : "executor", NULL};
+
+	if (!project && !cl_starts(text, "executor:"))
+		return cl_usage(
+			c, e, "'rules:%s' is not rules:executor:ID or rules:project:DIR", text);
+	of.subject = strchr(text, ':') + 1;
+	/* One that is gone has its rules still. */
+	real = project ? realpath(of.subject, NULL) : NULL;
+	of.subject = real ? real : of.subject;
+	free(out->name);
+	out->name = work_level_name(of.level, of.subject);
+	if (hub_store_from_ctx(c, STORE_RO, &hub, &store, e) ||
+		store_rules_newest(store, &of, 1, &r, e))
+		return -1;
+	if (!r.rules)
+		return none_stored(out->name, &of, e);
+	if (work_level_add(&r, &s, e))
+		return -1;
+	eg_auth_copy(&s.v[0].auth, eg_stack_add(&out->stack, NULL, 0));
+	return 0;
+}
+
 static const struct {
 	const char *prefix;
 	int (*read)(struct cl_ctx *c, const char *text, struct operand *out, struct cl_err *e);
 } kinds[] = {
 	{"git:", read_git},
 	{"executor:", read_executor},
+	{"rules:", read_stored},
 	{"", read_file},
 };
 

@@ -23,7 +23,9 @@ int operand_read(struct cl_ctx *c, size_t n, struct operand *out, struct cl_err 
 int operand_side(const struct operand *o, struct change_side *out, struct cl_err *e);
 
 /* What the man page says of them, for every table that takes them. */
-#define OPERAND_HELP \
-	"a file (JSON or YAML, '-' for standard input), git:REV:PATH, executor:ID, or none"
+#define OPERAND_HELP                                                                 \
+	"a file (JSON or YAML, '-' for standard input), git:REV:PATH, executor:ID, " \
+	"rules:executor:ID, "                                                        \
+	"rules:project:DIR, or none"
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "egress.h"
 #include "operand.h"
+#include "spec_rules.h"
 #include "cli/rows.h"
 
 static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpolicy", "json", NULL};
@@ -320,6 +321,29 @@ static const struct cl_verb verbs[] = {
 		.exits = fits_exits,
 		.examples = fits_examples,
 		.run = egress_fits},
+	{.name = "rules set",
+		.summary = "store the rules of an executor or a project",
+		.opts = egress_rules_set_opts,
+		.exits = egress_rules_set_exits,
+		.examples = egress_rules_set_examples,
+		.run = egress_rules_set},
+	{.name = "rules show",
+		.summary = "show stored rules",
+		.opts = egress_rules_show_opts,
+		.exits = egress_rules_show_exits,
+		.examples = egress_rules_show_examples,
+		.run = egress_rules_show},
+	{.name = "rules clear",
+		.summary = "take the rules of an executor or a project away",
+		.opts = egress_rules_clear_opts,
+		.examples = egress_rules_clear_examples,
+		.run = egress_rules_clear},
+	{.name = "effective",
+		.summary = "show what a run would reach, all its levels together",
+		.opts = egress_effective_opts,
+		.exits = egress_effective_exits,
+		.examples = egress_effective_examples,
+		.run = egress_effective},
 	{0},
 };
 

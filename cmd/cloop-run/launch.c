@@ -221,6 +221,23 @@ static void kill_unheard(const struct run_plan *p)
 	json_decref(msg);
 }
 
+/* Which stored rules the run has: they may be others by the time that somebody asks. */
+static void note_rules(const struct run_plan *p)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	struct cl_err e;
+	json_t *level;
+	size_t i;
+
+	json_array_foreach (p->rules, i, level)
+		cl_buf_addf(&text, "%s%s, version %lld", i ? "; " : "egress is narrowed by the ",
+			json_string_value(json_object_get(level, "level")),
+			(long long)json_integer_value(json_object_get(level, "version")));
+	if (p->rules)
+		(void)store_journal_add(p->store, sys_now_ms(), p->project, p->id, "egress_rules",
+			text.p, p->rules, &e);
+}
+
 int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
@@ -231,6 +248,7 @@ int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 
 	if (insert_row(c, p, e))
 		return -1;
+	note_rules(p);
 	spec = run_spec_json(c, p);
 	rc = work_driver("container", "start", spec, &handle, e);
 	json_decref(spec);
@@ -279,6 +297,8 @@ void run_record(struct cl_ctx *c, const struct run_plan *p)
 	put(j, "sandbox_setup_sha256", *p->setup_hash ? p->setup_hash : NULL);
 	put(j, "sandbox_image_requested", p->image);
 	put(j, "sandbox_image", json_string_value(json_object_get(p->pinned, "image")));
+	if (p->rules)
+		(void)json_object_set(j, "egress_rules", p->rules);
 	text = cl_json_text(j);
 	json_decref(j);
 	line = cl_asprintf("%s\n", text);

@@ -2,11 +2,11 @@
 /* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
 #include "run.h"
 #include "base/mem.h"
-#include "policy/config_egress.h"
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "sys/confine.h"
 #include "sys/specfile.h"
+#include "work/levels.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -150,19 +150,20 @@ static void limits(struct cl_ctx *c, struct run_plan *p)
 	p->limits.v[SB_DISK] = sb_effective(0, stated.v[SB_DISK], sb_cap(&ceilings, SB_DISK, NULL));
 }
 
-/* What may leave the sandbox: NULL where nothing filters it. */
+/* What may leave the sandbox, read at one moment: NULL where nothing filters it. */
 static int egress(struct run_plan *p, struct cl_err *e)
 {
 	enum sb_net net = sb_network(&p->spec);
-	cleanup_eg_auth struct eg_auth auth = EG_AUTH_INIT;
-	bool filtered;
+	cleanup_levels struct work_levels l = WORK_LEVELS_INIT;
 
 	p->scope = sb_egress_name(p->spec.egress);
 	p->network_off = net == SB_NET_OFF;
-	if (cfg_egress(p->executor, net, &auth, &filtered, e))
+	if (work_levels_read(p->store, p->executor, p->project, net, WORK_RULES_ALL, &l, e))
 		return -1;
-	if (filtered)
-		p->egress = eg_auth_json(&auth);
+	if (!l.filtered)
+		return 0;
+	p->egress = eg_stack_json(&l.stack);
+	p->rules = work_levels_versions(&l.stack);
 	return 0;
 }
 

@@ -25,6 +25,7 @@ void run_plan_release(struct run_plan *p)
 	store_handle_release(&p->handle);
 	json_decref(p->pinned);
 	json_decref(p->egress);
+	json_decref(p->rules);
 	json_decref(p->clamps);
 	sb_spec_release(&p->spec);
 	cl_doc_release(&p->spec_doc);

@@ -37,7 +37,8 @@ struct run_plan {
 	json_t *clamps;          /* array of records, owned */
 	bool network_off;
 	const char *scope; /* "", "public", "none" */
-	json_t *egress;    /* authorisation in force, or NULL; owned */
+	json_t *egress;    /* policy in force, or NULL; owned */
+	json_t *rules;     /* stored levels in it, [{level, version}], or NULL; owned */
 	const char *image; /* as requested; borrowed */
 	bool image_from_project;
 	json_t *pinned; /* answer of the driver's prepare; owned */
