@@ -61,7 +61,7 @@ static void log_message(const struct nlmsghdr *h)
 	if (!nft_log_packet(h, &p))
 		return;
 	must(p.bytes >= (const unsigned char *)h &&
-		p.bytes + p.len <= (const unsigned char *)h + h->nlmsg_len);
+		p.bytes + p.len <= (const unsigned char *)h + NLMSG_ALIGN(h->nlmsg_len));
 	packet(p.bytes, p.len);
 }
 
@@ -77,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	(void)snprintf(comment, sizeof(comment), "%.*s", (int)(size - 1), (const char *)data + 1);
 	if (nft_trace_comment_read(comment, &who))
 		must(who.pid > 0);
-	/* As large as the message says and no larger, so that a byte beyond is seen. */
-	h = cl_calloc(1, NLMSG_HDRLEN + size - 1);
+	/* As large as a message is (it is padded) and no larger, so that a byte beyond is seen. */
+	h = cl_calloc(1, NLMSG_ALIGN(NLMSG_HDRLEN + size - 1));
 	h->nlmsg_len = (uint32_t)(NLMSG_HDRLEN + size - 1);
 	memcpy((char *)h + NLMSG_HDRLEN, data + 1, size - 1);
 	if (data[0] & 4) {
