@@ -43,15 +43,35 @@ gets() {
 	gets "answer 4000" udp 9.9.9.9 53 4000
 	gets "icmp 3/13" udp 93.184.216.34 53 4000
 	gets "icmp 1/1" udp 2606:4700::1111 53 4000
+	local d=c-000000000010
+	prepare $d cloop-sbx-six policy='{"resolvers":["[2606:4700::1111]:53"]}' ipv6=1 > "$BATS_TEST_TMPDIR/d"
+	spawn "/run/netns/$WORLD" socat UDP6-RECVFROM:53,bind=[2606:4700::1111],fork PIPE
+	until [ "$(world ss -Hlun6 | wc -l)" = 1 ]; do sleep 0.05; done
+	same "$(to $d udp 2606:4700::1111 53 4000)" "answer 4000"
+	unprepare $d
 }
 
 @test "denied TCP is reset: ports, private and translated addresses, metadata" {
 	local a
 	gets reset tcp 93.184.216.34 80
 	gets reset tcp 2606:4700::1111 80
-	for a in 10.99.0.1 169.254.169.254 ::ffff:10.99.0.1 fd00:99::1 64:ff9b::808:808 2002:808:808::1; do
+	for a in 10.99.0.1 169.254.169.254 ::ffff:10.99.0.1 fd00:99::1 64:ff9b::808:808 2002:808:808::1 \
+		64:ff9b:1::808:808 ::ffff:0:808:808 ::808:808 fd00:ec2::254; do
 		gets reset tcp $a 443
 	done
+}
+
+# A machine that translates would reach what a denied IPv4 address names.
+@test "addresses that carry an IPv4 address inside are closed to every protocol" {
+	local a
+	for a in 64:ff9b::808:808 64:ff9b:1::808:808 2002:808:808::1 ::ffff:0:808:808 ::808:808; do
+		gets "icmp 1/1" udp $a 53 20
+		gets "icmp 1/1" ip 58 $a
+	done
+	# On the wire, not through a socket, which would send it as IPv4.
+	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a6" ::ffff:93.184.216.34 6 443
+	gets open tcp 2606:4700::1111 443
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$a6")" "$a6 ::ffff:93.184.216.34 6 443 1"
 }
 
 @test "other denied packets are answered administratively prohibited" {
@@ -62,7 +82,71 @@ gets() {
 	gets "icmp 1/1" ip 58 2606:4700::1111
 	gets "icmp 3/13" ip 132 93.184.216.34
 	gets "icmp 1/1" ip 132 2606:4700::1111
-	gets "icmp 3/13" ip 47 93.184.216.34
+	local p
+	for p in 4 33 41 47 50 253; do gets "icmp 3/13" ip $p 93.184.216.34; done
+	for p in 47 50; do gets "icmp 1/1" ip $p 2606:4700::1111; done
+	# Over IPv6 the kernel answers no protocol whose checksum it cannot verify.
+	for p in 4 41 253; do
+		# shellcheck disable=SC2086 # address and port
+		gets silence ip $p 2606:4700::1111 $FENCE6
+		has "$(host "$NETTOOL" blocked table=$TABLE source="$a6")" "$a6 2606:4700::1111 $p 0 1"
+	done
+	gets "icmp 3/13" ip 1 "$gw4"
+	gets "icmp 3/13" ip 132 "$gw4"
+	gets "icmp 1/1" ip 132 "$gw6"
+	gets "icmp 3/13" ip 47 198.51.100.2
+}
+
+@test "extension headers of IPv6 hide nothing" {
+	# shellcheck disable=SC2016 # python
+	exthdr() { inside $A python3 -c '
+import socket, sys
+kind, addr, port = sys.argv[1], sys.argv[2], int(sys.argv[3])
+s = socket.socket(socket.AF_INET6, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
+s.settimeout(10)
+s.setsockopt(socket.IPPROTO_IPV6, 59, bytes([0, 0, 1, 4, 0, 0, 0, 0]))  # IPV6_DSTOPTS: padding
+s.setsockopt(socket.IPPROTO_IPV6, 54, bytes([0, 0, 1, 4, 0, 0, 0, 0]))  # IPV6_HOPOPTS
+try:
+    s.connect((addr, port))
+    if kind == "udp":
+        s.send(b"x")
+        s.recv(1)
+    print("open")
+except OSError as e:
+    print(type(e).__name__, e.errno)' "$@"; }
+	same "$(exthdr tcp 2606:4700::1111 443)" open
+	same "$(exthdr tcp 2606:4700::1111 81)" "ConnectionRefusedError 111"
+	same "$(exthdr udp 2606:4700::1111 443)" "PermissionError 13"
+	same "$(exthdr tcp fd00:99::1 443)" "ConnectionRefusedError 111"
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$a6")" "$a6 2606:4700::1111 6 81 1"
+	has "$(host "$NETTOOL" blocked table=$TABLE source="$a6")" "$a6 2606:4700::1111 17 443 "
+}
+
+@test "an error that answers an allowed packet comes back, and is the other side's own" {
+	world nft -f - <<- 'E'
+		table inet said {
+			chain input {
+				type filter hook input priority 0
+				ip daddr 93.184.216.35 tcp dport 443 reject with icmp host-unreachable
+				ip6 daddr 2606:4700::2222 tcp dport 443 reject with icmpv6 addr-unreachable
+			}
+		}
+	E
+	gets "icmp 3/1" tcp 93.184.216.35 443
+	gets "icmp 1/3" tcp 2606:4700::2222 443
+	world nft delete table inet said
+	gets open tcp 93.184.216.35 443
+}
+
+@test "multicast goes nowhere" {
+	local before
+	before=$(judged_packets)
+	gets reset tcp 93.184.216.34 82
+	[ "$(judged_packets)" = $((before + 1)) ]
+	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a4" 239.1.2.3 17 443
+	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a6" ff0e::1:2 17 443
+	gets open tcp 93.184.216.34 443
+	[ "$(world ip -s -j link show w0 | jq '.[0].stats64.rx.multicast')" = 0 ]
 }
 
 @test "a silent policy says nothing, and allows the same" {
@@ -74,6 +158,10 @@ gets() {
 		same "$(to $C tcp 2606:4700::1111 80 $FENCE6)" silence
 		same "$(to $C udp 93.184.216.34 443 20 $FENCE4)" silence
 		same "$(to $C ip 58 2606:4700::1111 $FENCE6)" silence
+		same "$(to $C ip 132 93.184.216.34 $FENCE4)" silence
+		same "$(to $C udp 93.184.216.34 443 4000 $FENCE4)" silence
+		same "$(to $C tcp 64:ff9b::808:808 443 $FENCE6)" silence
+		same "$(to $C tcp "$gw4" 22 $FENCE4)" silence
 	}
 	has "$(host "$NETTOOL" blocked table=cloop_sbx_quiet)" "$c4 93.184.216.34 6 80 "
 	has "$(host "$NETTOOL" blocked table=cloop_sbx_quiet)" "$c6 2606:4700::1111 58 0 "
@@ -196,6 +284,10 @@ on_host_443() {
 	# Of two tables that refuse it either may be first: one resets, the other is silent.
 	# shellcheck disable=SC2086 # address and port
 	[[ $(to $C tcp "$a4" 8080 $FENCE4) =~ ^(reset|silence)$ ]]
+	# And back: the sandbox on the other bridge is refused at this one's.
+	same "$(to $A tcp "$c4" 8080)" reset
+	same "$(to $A tcp "$c6" 8080)" reset
+	same "$(to $A udp "$c4" 8080 20)" "icmp 3/13"
 	same "$(to $A tcp 127.0.0.1 8080)" open
 }
 
@@ -224,8 +316,10 @@ on_host_443() {
 	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a4" 93.184.216.34 6 443 03
 	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a4" 93.184.216.34 6 443 00
 	gets open tcp 93.184.216.34 443
+	to $A frame eth0 "$(mac_of_bridge "$bridge")" "$(mac_of $A)" ip "$a6" 2606:4700::1111 6 443 03
+	gets open tcp 2606:4700::1111 443
 	after=$(count)
-	[ "$after" = $((before + 2)) ]
+	[ "$after" = $((before + 3)) ]
 }
 
 @test "neighbour discovery and ARP work under the filter, and only on the own link" {

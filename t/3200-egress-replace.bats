@@ -132,6 +132,92 @@ count_arrivals() {
 	[ "$(arrived | cut -d' ' -f3)" -gt $((sent / 2)) ]
 }
 
+# gaps FILE COUNT [KEY=JSON...] : ranges of both families with a closed one between any two
+gaps() {
+	python3 -c '
+import json, sys
+n = int(sys.argv[2])
+r = [f"20.{i // 256}.{i % 256}.0/25" for i in range(n)] + [f"2a00:{i:x}::/33" for i in range(n)]
+p = {"allow_cidrs": r, "allow_ports": [443], "silent": True}
+p.update((k, json.loads(v)) for k, v in (more.split("=", 1) for more in sys.argv[3:]))
+json.dump(p, open(sys.argv[1], "w"))' "$@"
+}
+# Sends the first packet of a new connection to a gap and to a range of each family until a file
+# is there; prints how many of each.
+flood_syn() {
+	rig sandbox python3 -c '
+import os, random, socket, struct, sys, time
+def total(b):
+	t = sum(struct.unpack("!%dH" % (len(b) // 2), b))
+	while t >> 16:
+		t = (t & 0xffff) + (t >> 16)
+	return ~t & 0xffff
+def syn(family, src, dst, port):
+	a, b = (socket.inet_pton(family, x) for x in (src, dst))
+	head = struct.pack("!HHIIBBHHH", port, 443, 7, 0, 0x50, 2, 1000, 0, 0)
+	check = total(a + b + struct.pack("!HH", 6, len(head)) + head)
+	return head[:16] + struct.pack("!H", check) + head[18:]
+sent = 0
+to = [(socket.AF_INET, "10.211.0.2", "20.3.3.200"), (socket.AF_INET6, "fd11::2", "2a00:33:8000::1"),
+	(socket.AF_INET, "10.211.0.2", "20.3.3.3"), (socket.AF_INET6, "fd11::2", "2a00:33::1")]
+socks = {f: socket.socket(f, socket.SOCK_RAW, socket.IPPROTO_TCP) for f in (socket.AF_INET, socket.AF_INET6)}
+while not os.path.exists(sys.argv[1]):
+	for family, src, dst in to:
+		socks[family].sendto(syn(family, src, dst, 1024 + sent % 60000), (dst, 0))
+	sent += 1
+	time.sleep(0.0005)
+print(sent)' "$1"
+}
+count_syns() {
+	rig outside nft -f - <<- 'E'
+		table inet count
+		delete table inet count
+		table inet count {
+			chain input {
+				type filter hook input priority 0
+				ip daddr 20.3.3.200 counter drop
+				ip6 daddr 2a00:33:8000::1 counter drop
+				ip daddr 20.3.3.3 counter drop
+				ip6 daddr 2a00:33::1 counter drop
+			}
+		}
+	E
+}
+
+@test "maps that replace maps let no connection into a gap, in either family" {
+	local d=$BATS_TEST_TMPDIR i pid
+	rig host nft delete table inet t1 2>/dev/null || true
+	count_syns
+	flood_syn "$d/stop0" > "$d/sent0" 3>&- &
+	pid=$!
+	flows $pid
+	touch "$d/stop0"
+	wait $pid
+	same "$(arrived)" "$(for i in 1 2 3 4; do cat "$d/sent0"; done | paste -sd' ')"
+
+	gaps "$d/a" 2000
+	gaps "$d/b" 12000 'deny_cidrs=["20.3.3.128/25","2a00:33:8000::/33"]'
+	gaps "$d/c" 12000 'allow_public_internet=true' 'deny_cidrs=["20.3.3.200/32","2a00:33:8000::/40"]'
+	rig host "$NETTOOL" render table=t1 bridge=br0 policy=@"$d/c" > "$d/script"
+	apply "$d/a"
+	count_syns
+	flood_syn "$d/stop" > "$d/sent" 3>&- &
+	pid=$!
+	flows $pid
+	for i in 1 2 3; do
+		apply "$d/b"
+		rig host nft -f "$d/script"
+		apply "$d/a"
+		apply "$d/c"
+		apply "$d/a"
+	done
+	touch "$d/stop"
+	wait $pid
+	same "$(arrived | cut -d' ' -f1,2)" "0 0"
+	[ "$(arrived | cut -d' ' -f3)" -gt 10 ]
+	[ "$(arrived | cut -d' ' -f4)" -gt 10 ]
+}
+
 @test "rules that replace rules lose nothing" {
 	local d=$BATS_TEST_TMPDIR pid
 	echo '{"resolvers":["9.9.9.9:5353"]}' > "$d/a"
