@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Every situation is looked at, and what differs is put together again. */
+#include "policy/egress_maps.h"
+#include "policy/verify_internal.h"
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Rules that are looked at, with a sixteenth for each interval: some seconds. */
+#define LIMIT 100000000u
+#define MORE  2000 /* differences; what would be more is not taken apart */
+
+static void run_release(struct vf_run *run)
+{
+	for (int i = 0; i < VF_OUTCOMES; i++) {
+		vf_forget(&run->got[0][i]);
+		vf_forget(&run->got[1][i]);
+		vf_forget(&run->want[i]);
+	}
+	for (size_t i = 0; i < run->r->nsets; i++) {
+		for (size_t k = 0; k < run->groups[i].n; k++)
+			vf_forget(&run->groups[i].v[k].to);
+		free(run->groups[i].v);
+	}
+	free(run->groups);
+	flat_release(&run->leaving);
+	flat_release(&run->named);
+	vf_sets_release(&run->sets);
+}
+
+/* --- examples --- */
+
+static bool has(const struct vf_run *run, const struct flat_view *v, flat_u128 at, uint16_t port)
+{
+	const struct flat_class *c = &run->sets.classes.v[v->id[flat_find(v, run->family, at)]];
+	const struct flat_ports *p = run->sets.classes.spans + c->at[EG_PROTO_TCP];
+
+	for (uint32_t i = 0; i < c->n[EG_PROTO_TCP]; i++)
+		if (port >= p[i].lo && port <= p[i].hi)
+			return true;
+	return false;
+}
+
+/* A destination that says something where it can: the metadata service, a private host ... */
+static void choose(const struct vf_run *run, const struct flat_view *v, struct vf_example *e)
+{
+	static const struct pol_addr telling[] = {
+		{4, {169, 254, 169, 254}},
+		{4, {10, 0, 0, 1}},
+		{4, {93, 184, 216, 34}},
+		{6, {0xfd, 0x00, 0x0e, 0xc2, [14] = 0x02, 0x54}},
+		{6, {0xfd, [15] = 1}},
+		{6, {0x26, 0x06, 0x47, 0x00, [14] = 0x11, 0x11}},
+	};
+	static const uint16_t ports[] = {443, 80, 53};
+	size_t first = v->id[0] == FLAT_DROP_ALL;
+	const struct flat_class *c = &run->sets.classes.v[v->id[first]];
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(telling) * CL_ARRAY_LEN(ports); i++) {
+		const struct pol_addr *a = &telling[i / CL_ARRAY_LEN(ports)];
+
+		e->to = *a;
+		e->port = ports[i % CL_ARRAY_LEN(ports)];
+		if (a->family == run->family && has(run, v, flat_number(a), e->port))
+			return;
+	}
+	e->to = flat_addr(run->family, v->lo[first]);
+	e->port = run->sets.classes.spans[c->at[EG_PROTO_TCP]].lo;
+	for (size_t i = 0; i < CL_ARRAY_LEN(ports); i++)
+		if (has(run, v, v->lo[first], ports[i])) {
+			e->port = ports[i];
+			return;
+		}
+}
+
+static const struct vf_cell *cell_of(const struct vf_run *run, const struct vf_difference *d, int dim)
+{
+	return &run->out->cells[flat_half(d->family)][dim][__builtin_ctzll(d->cells[dim])];
+}
+
+static void example(const struct vf_run *run, struct vf_difference *d)
+{
+	struct vf_example *e = &d->example;
+	const struct vf_cell *proto = cell_of(run, d, VF_D_PROTO);
+	uint64_t tcp = 0;
+
+	/* Where the protocol makes no difference, the one that everybody knows. */
+	for (size_t i = 0; i < run->out->ncells[flat_half(d->family)][VF_D_PROTO]; i++)
+		if (run->out->cells[flat_half(d->family)][VF_D_PROTO][i].lo == VF_TCP)
+			tcp = UINT64_C(1) << i;
+	e->proto = (uint8_t)(d->cells[VF_D_PROTO] & tcp ? VF_TCP : proto->lo);
+	e->state = (uint32_t)cell_of(run, d, VF_D_STATE)->lo;
+	memcpy(e->iif, cell_of(run, d, VF_D_IIF)->name, sizeof(e->iif));
+	memcpy(e->oif, cell_of(run, d, VF_D_OIF)->name, sizeof(e->oif));
+	e->head = (uint16_t)cell_of(run, d, VF_D_HEAD)->lo;
+	if (d->cells[VF_D_SOURCE] !=
+		vf_possible(run->out, d->hook, d->family, VF_D_SOURCE))
+		e->source = flat_addr(d->family, cell_of(run, d, VF_D_SOURCE)->lo);
+	choose(run, &d->to, e);
+}
+
+/* --- one situation --- */
+
+static void differs(struct vf_run *run, enum vf_verdict want, enum vf_verdict got, bool possible,
+	struct flat_view *take)
+{
+	struct vf_difference *d;
+
+	if (vf_empty(take) || run->out->n == MORE) {
+		if (run->out->n == MORE)
+			vf_note(run->out, VF_TOO_MUCH, "", 0, "differences");
+		vf_forget(take);
+		return;
+	}
+	run->out->v = cl_grow(run->out->v, &run->out->cap, run->out->n + 1, sizeof(*d));
+	d = &run->out->v[run->out->n++];
+	*d = (struct vf_difference){.hook = run->hook,
+		.family = run->family,
+		.possible = possible,
+		.want = want,
+		.got = got,
+		.to = *take};
+	*take = (struct flat_view){0};
+	for (int i = 0; i < VF_DIMS; i++)
+		d->cells[i] = run->cell[i] >= 0 ? UINT64_C(1) << run->cell[i]
+						: vf_possible(run->out, run->hook, run->family,
+							  (enum vf_dim)i);
+}
+
+static void compare(struct vf_run *run)
+{
+	for (int w = 0; w < VF_OUTCOMES; w++) {
+		for (int g = 0; g < 2 * VF_OUTCOMES; g++) {
+			const struct flat_view *got = &run->got[g / VF_OUTCOMES][g % VF_OUTCOMES];
+			struct flat_view both = {0};
+
+			if (g % VF_OUTCOMES == w || vf_empty(got) || vf_empty(&run->want[w]))
+				continue;
+			vf_combine(
+				&run->sets, run->family, VF_AND, &run->want[w], got, &both);
+			differs(run, (enum vf_verdict)w, (enum vf_verdict)(g % VF_OUTCOMES),
+				g >= VF_OUTCOMES, &both);
+		}
+	}
+}
+
+/* A situation that depends on a cell is looked at with each of them. */
+static void look(struct vf_run *run)
+{
+	uint64_t possible;
+	int dim;
+
+	run->asked = -1;
+	vf_expect(run);
+	if (run->asked < 0)
+		vf_eval(run);
+	if (run->spent)
+		return;
+	if (run->asked < 0) {
+		compare(run);
+		return;
+	}
+	dim = run->asked;
+	possible = vf_possible(run->out, run->hook, run->family, (enum vf_dim)dim);
+	for (int i = 0; i < VF_CELLS && !run->spent; i++) {
+		if (!(possible >> i & 1))
+			continue;
+		run->cell[dim] = i;
+		look(run);
+	}
+	run->cell[dim] = -1;
+}
+
+/* --- putting together --- */
+
+/* The only dimension in which two differences are not the same; -1: none can be joined. */
+static int joint(const struct vf_difference *a, const struct vf_difference *b)
+{
+	int dim = -1;
+
+	if (a->hook != b->hook || a->family != b->family || a->possible != b->possible ||
+		a->want != b->want || a->got != b->got)
+		return -1;
+	for (int i = 0; i < VF_DIMS; i++) {
+		if (a->cells[i] == b->cells[i])
+			continue;
+		if (dim >= 0)
+			return -1;
+		dim = i;
+	}
+	return dim >= 0 && vf_same(&a->to, &b->to) ? dim : -1;
+}
+
+static void drop(struct vf_report *r, size_t i)
+{
+	vf_forget(&r->v[i].to);
+	memmove(&r->v[i], &r->v[i + 1], (--r->n - i) * sizeof(*r->v));
+}
+
+static void join(struct vf_report *r)
+{
+	bool again = true;
+
+	while (again) {
+		again = false;
+		for (size_t i = 0; i < r->n; i++) {
+			for (size_t k = i + 1; k < r->n; k++) {
+				int dim = joint(&r->v[i], &r->v[k]);
+
+				if (dim < 0)
+					continue;
+				r->v[i].cells[dim] |= r->v[k].cells[dim];
+				drop(r, k--);
+				again = true;
+			}
+		}
+	}
+}
+
+/* --- the ruleset as such --- */
+
+static void look_at_hook(const struct vf_ruleset *r, enum vf_hook hook, struct vf_report *out)
+{
+	bool there = false;
+
+	for (size_t i = 0; i < r->nchains; i++) {
+		const struct vf_chain *c = &r->chains[i];
+
+		if (!c->base || c->hook != hook)
+			continue;
+		if (c->type && !strcmp(c->type, "filter") && !c->priority)
+			there = true;
+		else if (hook != VF_POSTROUTING && (c->n || c->policy_drop)) {
+			cleanup_free char *how = cl_asprintf("type %s, priority %d",
+				c->type ? c->type : "?", (int)c->priority);
+
+			vf_note(out, VF_WRONG_HOOK, c->name, 0, how);
+		}
+	}
+	if (!there && hook != VF_POSTROUTING)
+		vf_note(out, VF_NO_HOOK, vf_hook_name(hook), 0, "");
+}
+
+static void look_at_table(const struct vf_ruleset *r, struct vf_report *out)
+{
+	if (!r->there)
+		vf_note(out, VF_NO_TABLE, "", 0, "");
+	else if (r->dormant)
+		vf_note(out, VF_DORMANT, "", 0, "");
+	for (int h = 0; r->there && h < VF_HOOKS; h++)
+		look_at_hook(r, (enum vf_hook)h, out);
+	for (size_t i = 0; i < r->nchains; i++) {
+		const struct vf_chain *c = &r->chains[i];
+
+		if (c->base && c->hook == VF_OTHER_HOOK && (c->n || c->policy_drop))
+			vf_note(out, VF_OTHER_CHAIN, c->name, 0, "");
+	}
+}
+
+bool vf_verify(const struct vf_ruleset *r, const struct vf_want *w, struct vf_report *out)
+{
+	struct vf_run run = {.r = r,
+		.w = w,
+		.out = out,
+		.leaving = FLAT_INIT,
+		.named = FLAT_INIT,
+		.groups = cl_calloc(r->nsets + 1, sizeof(*run.groups)),
+		.limit = w->limit ? w->limit : LIMIT};
+
+	vf_sets_init(&run.sets);
+	if (w->policy) {
+		flat_build(w->policy, true, &run.leaving);
+		run.has_named = eg_has_internet(w->policy);
+		if (run.has_named)
+			flat_build_named(w->policy, &run.named);
+	}
+	look_at_table(r, out);
+	vf_cells_find(r, w, out);
+	for (int i = 0; i < VF_DIMS; i++)
+		run.cell[i] = -1;
+	for (int i = 0; i < 2 * VF_HOOKS && !run.spent; i++) {
+		run.hook = (enum vf_hook)(i / 2);
+		run.family = i % 2 ? 6 : 4;
+		look(&run);
+	}
+	if (run.spent)
+		vf_note(out, VF_TOO_MUCH, "", 0, "work");
+	join(out);
+	for (size_t i = 0; i < out->n; i++) {
+		run.family = out->v[i].family;
+		example(&run, &out->v[i]);
+	}
+	out->classes = cl_steal(&run.sets.classes.v);
+	out->spans = cl_steal(&run.sets.classes.spans);
+	out->nclasses = run.sets.classes.n;
+	out->nspans = run.sets.classes.nspans;
+	run_release(&run);
+	return !out->n && !out->nnotes;
+}
