@@ -28,6 +28,12 @@ int egress_effective(struct cl_ctx *c, struct cl_err *e);
 int egress_fits(struct cl_ctx *c, struct cl_err *e);
 
 /*
+ * `firewall verify`: does a table in the kernel mean what a policy says? 0: yes, 1: no, -1
+ * with *e.
+ */
+int egress_firewall_verify(struct cl_ctx *c, struct cl_err *e);
+
+/*
  * The policy that the command line asks about, from flags, from a file or from an
  * executor's configuration; source is what the listing says it is from, owned. *out is
  * EG_STACK_INIT.

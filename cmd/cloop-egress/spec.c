@@ -6,57 +6,63 @@
 
 static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpolicy", "json", NULL};
 
+/* Where a policy is from, for every verb that takes one. */
+#define POLICY_OPTS                                                                                \
+	{.name = "internet",                                                                       \
+		.type = CL_FLAG,                                                                   \
+		.help = "allow the public Internet: all that the block set leaves"},               \
+		{.name = "cidrs",                                                                  \
+			.type = CL_CSV,                                                            \
+			.arg = "CIDR,...",                                                         \
+			.help = "allow address ranges, private ones too"},                         \
+		{.name = "deny",                                                                   \
+			.type = CL_CSV,                                                            \
+			.arg = "CIDR,...",                                                         \
+			.help = "deny address ranges, whatever else allows them"},                 \
+		{.name = "ports",                                                                  \
+			.type = CL_CSV,                                                            \
+			.arg = "PORT,...",                                                         \
+			.help = "TCP ports that --internet and --cidrs open"},                     \
+		{.name = "all-ports",                                                              \
+			.type = CL_FLAG,                                                           \
+			.help = "open every TCP port instead of a list"},                          \
+		{.name = "resolver",                                                               \
+			.type = CL_CSV,                                                            \
+			.arg = "ADDR[:PORT]",                                                      \
+			.help = "allow a DNS resolver, by UDP and TCP; port 53 unless named"},     \
+		{.name = "broker",                                                                 \
+			.type = CL_CSV,                                                            \
+			.arg = "ADDR:PORT",                                                        \
+			.help = "allow an egress broker, by TCP"},                                 \
+		{.name = "host",                                                                   \
+			.type = CL_CSV,                                                            \
+			.arg = "PATTERN",                                                          \
+			.help = "host patterns of the grant: named in a warning, not enforceable " \
+				"here"},                                                           \
+		{.name = "block-special-use",                                                      \
+			.type = CL_FLAG,                                                           \
+			.help = "block IANA's special-purpose ranges too"},                        \
+		{.name = "silent",                                                                 \
+			.type = CL_FLAG,                                                           \
+			.help = "drop denied packets instead of refusing them at once"},           \
+		{.name = "policy",                                                                 \
+			.type = CL_STR,                                                            \
+			.arg = "FILE",                                                             \
+			.complete = CL_COMP_FILE,                                                  \
+			.help = "read the authorisation as JSON, from standard input for '-'"},    \
+		{.name = "from-spec",                                                              \
+			.type = CL_STR,                                                            \
+			.arg = "FILE",                                                             \
+			.complete = CL_COMP_FILE,                                                  \
+			.help = "read it from the egress member of a driver's Spec"},              \
+	{                                                                                          \
+		.name = "executor", .letter = 'e', .type = CL_STR, .arg = "ID",                    \
+		.complete = CL_COMP_EXECUTOR,                                                      \
+		.help = "take what the hub configures for this executor's sandboxes"               \
+	}
+
 static const struct cl_opt firewall_opts[] = {
-	{.name = "internet",
-		.type = CL_FLAG,
-		.help = "allow the public Internet: all that the block set leaves"},
-	{.name = "cidrs",
-		.type = CL_CSV,
-		.arg = "CIDR,...",
-		.help = "allow address ranges, private ones too"},
-	{.name = "deny",
-		.type = CL_CSV,
-		.arg = "CIDR,...",
-		.help = "deny address ranges, whatever else allows them"},
-	{.name = "ports",
-		.type = CL_CSV,
-		.arg = "PORT,...",
-		.help = "TCP ports that --internet and --cidrs open"},
-	{.name = "all-ports", .type = CL_FLAG, .help = "open every TCP port instead of a list"},
-	{.name = "resolver",
-		.type = CL_CSV,
-		.arg = "ADDR[:PORT]",
-		.help = "allow a DNS resolver, by UDP and TCP; port 53 unless named"},
-	{.name = "broker",
-		.type = CL_CSV,
-		.arg = "ADDR:PORT",
-		.help = "allow an egress broker, by TCP"},
-	{.name = "host",
-		.type = CL_CSV,
-		.arg = "PATTERN",
-		.help = "host patterns of the grant: named in a warning, not enforceable here"},
-	{.name = "block-special-use",
-		.type = CL_FLAG,
-		.help = "block IANA's special-purpose ranges too"},
-	{.name = "silent",
-		.type = CL_FLAG,
-		.help = "drop denied packets instead of refusing them at once"},
-	{.name = "policy",
-		.type = CL_STR,
-		.arg = "FILE",
-		.complete = CL_COMP_FILE,
-		.help = "read the authorisation as JSON, from standard input for '-'"},
-	{.name = "from-spec",
-		.type = CL_STR,
-		.arg = "FILE",
-		.complete = CL_COMP_FILE,
-		.help = "read it from the egress member of a driver's Spec"},
-	{.name = "executor",
-		.letter = 'e',
-		.type = CL_STR,
-		.arg = "ID",
-		.complete = CL_COMP_EXECUTOR,
-		.help = "take what the hub configures for this executor's sandboxes"},
+	POLICY_OPTS,
 	{.name = "format",
 		.type = CL_ENUM,
 		.arg = "FORMAT",
@@ -169,6 +175,34 @@ static const struct cl_example test_examples[] = {
 	{"echo '{policy: {allow_public_internet: true, allow_ports: [443]}, tests: [{drop: "
 	 "blocked}]}' | cloop egress firewall test -",
 		"nothing of the block set is open", true},
+	{0},
+};
+
+static const struct cl_opt verify_opts[] = {
+	POLICY_OPTS,
+	{.name = "table",
+		.type = CL_STR,
+		.arg = "NAME",
+		.help = "the nft table; the executor's with --executor"},
+	{.name = "bridge",
+		.type = CL_STR,
+		.arg = "NAME",
+		.help = "the bridge that it filters; the executor's with --executor"},
+	{0},
+};
+
+static const struct cl_exit verify_exits[] = {
+	{0, "the kernel enforces the policy, and nothing else"},
+	{1, "it does not, or something stands there that cannot be judged"},
+	{0},
+};
+
+static const struct cl_example verify_examples[] = {
+	{"cloop egress firewall verify --internet --ports 443 --table cloop_sbx_ci --bridge "
+	 "csbx-0123456789",
+		"hold an installed table to a policy", false},
+	{"cloop egress firewall verify --executor build-box --json",
+		"hold what stands for an executor to its configuration", false},
 	{0},
 };
 
@@ -309,6 +343,12 @@ static const struct cl_verb verbs[] = {
 		.exits = test_exits,
 		.examples = test_examples,
 		.run = egress_test},
+	{.name = "firewall verify",
+		.summary = "hold what a kernel enforces to a policy",
+		.opts = verify_opts,
+		.exits = verify_exits,
+		.examples = verify_examples,
+		.run = egress_firewall_verify},
 	{.name = "blocked",
 		.summary = "show what sandboxes tried to reach and were refused",
 		.opts = blocked_opts,

@@ -80,7 +80,14 @@ struct vf_rule {
 	size_t n, cap;
 };
 
-enum vf_hook { VF_FORWARD, VF_INPUT, VF_OUTPUT, VF_POSTROUTING, VF_HOOKS, VF_OTHER_HOOK = VF_HOOKS };
+enum vf_hook {
+	VF_FORWARD,
+	VF_INPUT,
+	VF_OUTPUT,
+	VF_POSTROUTING,
+	VF_HOOKS,
+	VF_OTHER_HOOK = VF_HOOKS
+};
 struct vf_chain {
 	char *name;
 	bool base;
@@ -95,7 +102,7 @@ struct vf_chain {
 /* Keys are numbers, most significant byte first. */
 struct vf_element {
 	flat_u128 lo, hi;
-	bool end; /* of an interval, at lo; none is left after vf_settle */
+	bool end;      /* of an interval, at lo; none is left after vf_settle */
 	uint32_t what; /* enum vf_verdict */
 	char *chain;
 };
@@ -104,7 +111,7 @@ struct vf_set {
 	uint32_t key_len; /* bytes */
 	bool map;         /* to verdicts */
 	bool interval;
-	char *unknown;    /* why it cannot be judged, or NULL */
+	char *unknown;        /* why it cannot be judged, or NULL */
 	struct vf_element *v; /* sorted and disjoint after vf_settle */
 	size_t n, cap;
 	bool catchall;
@@ -148,7 +155,16 @@ struct vf_want {
 /* --- what differs --- */
 
 /* Dimensions of a packet that are cut into cells. */
-enum vf_dim { VF_D_PROTO, VF_D_STATE, VF_D_IIF, VF_D_OIF, VF_D_SOURCE, VF_D_HEAD, VF_D_HOPS, VF_DIMS };
+enum vf_dim {
+	VF_D_PROTO,
+	VF_D_STATE,
+	VF_D_IIF,
+	VF_D_OIF,
+	VF_D_SOURCE,
+	VF_D_HEAD,
+	VF_D_HOPS,
+	VF_DIMS
+};
 #define VF_CELLS 64 /* at most, of one dimension */
 
 /* One cell: numbers lo..hi, or the name of an interface. */
@@ -199,7 +215,7 @@ struct vf_report {
 	struct vf_cell *cells[FLAT_FAMILIES][VF_DIMS];
 	size_t ncells[FLAT_FAMILIES][VF_DIMS];
 	uint32_t vague[FLAT_FAMILIES]; /* dimensions with too many cells: bits */
-	struct flat_class *classes; /* ports as those of TCP, whatever the protocol */
+	struct flat_class *classes;    /* ports as those of TCP, whatever the protocol */
 	struct flat_ports *spans;
 	size_t nclasses, nspans;
 };

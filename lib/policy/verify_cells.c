@@ -194,8 +194,8 @@ static void state_cells(uint8_t family, struct vf_report *out)
 	out->ncells[flat_half(family)][VF_D_STATE] = CL_ARRAY_LEN(states);
 }
 
-static void find(const struct vf_ruleset *r, const struct vf_want *w, uint8_t family,
-	struct vf_report *out)
+static void find(
+	const struct vf_ruleset *r, const struct vf_want *w, uint8_t family, struct vf_report *out)
 {
 	struct cuts c = {.family = family};
 

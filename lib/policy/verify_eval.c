@@ -41,7 +41,8 @@ static const struct flat_view *of(const struct match *m)
 	return m->own.n ? &m->own : m->live;
 }
 
-static void narrow(struct vf_run *run, struct match *m, enum vf_set_op op, const struct flat_view *to)
+static void narrow(
+	struct vf_run *run, struct match *m, enum vf_set_op op, const struct flat_view *to)
 {
 	vf_combine(&run->sets, run->family, op, of(m), to, &m->own);
 }
@@ -110,8 +111,7 @@ static bool decide(struct vf_run *run, const struct vf_test *t, bool *holds)
 static bool undecidable(const struct vf_run *run, const struct vf_test *t)
 {
 	return !t->exact ||
-	       (t->target < VF_DIMS &&
-		       run->out->vague[flat_half(run->family)] >> t->target & 1);
+	       (t->target < VF_DIMS && run->out->vague[flat_half(run->family)] >> t->target & 1);
 }
 
 /* False: no packet of the match passes. */
@@ -300,8 +300,8 @@ static void map_others(struct vf_run *run, const struct place *p, const struct v
 		vf_forget(&one.own);
 	}
 	if (set->catchall && !left(run))
-		verdict(run, p, set->rest.what, set->rest.chain,
-			m->possible || undecidable(run, t), of(m));
+		verdict(run, p, set->rest.what, set->rest.chain, m->possible || undecidable(run, t),
+			of(m));
 	vf_forget(&all);
 }
 
@@ -313,7 +313,10 @@ static bool look_up(struct vf_run *run, const struct place *p, const struct vf_r
 	cleanup_test struct vf_test t = {.target = VF_T_OPAQUE};
 
 	if (!set || set->unknown || set->map != op->verdict) {
-		unjudged(run, p, !set ? "a set that is not there" : set->unknown ? set->unknown : "a map");
+		unjudged(run, p,
+			!set           ? "a set that is not there"
+			: set->unknown ? set->unknown
+				       : "a map");
 		m->possible = true;
 		return true;
 	}

@@ -232,8 +232,8 @@ static void behind_routing(struct vf_run *run)
 	if (!source)
 		return;
 	all(run, !is_bridge(run, out) && source->lo == flat_number(own) && source->hi == source->lo
-			? VF_MASQUERADE
-			: VF_ACCEPT);
+			 ? VF_MASQUERADE
+			 : VF_ACCEPT);
 }
 
 void vf_expect(struct vf_run *run)

@@ -75,16 +75,16 @@ void vf_load(struct vf_registers *r, const struct vf_op *op);
 /* A test on what a register holds: of the first len bytes. */
 struct vf_test {
 	struct vf_value value;
-	int target;      /* enum vf_target or vf_dim */
-	uint32_t shift;  /* bits behind the tested ones in an address, a port or a number */
+	int target;     /* enum vf_target or vf_dim */
+	uint32_t shift; /* bits behind the tested ones in an address, a port or a number */
 	struct vf_spans spans;
-	bool exact;      /* it can be decided */
+	bool exact; /* it can be decided */
 };
 void vf_test_release(struct vf_test *t);
 #define cleanup_test __attribute__((cleanup(vf_test_release)))
 /* Of VF_CMP and VF_RANGE. */
-void vf_test_of(const struct vf_registers *r, const struct vf_op *op, uint8_t family,
-	struct vf_test *out);
+void vf_test_of(
+	const struct vf_registers *r, const struct vf_op *op, uint8_t family, struct vf_test *out);
 /* The value at op->from as the key of the set; spans are left empty. */
 void vf_key_of(const struct vf_registers *r, const struct vf_op *op, uint32_t key_len,
 	uint8_t family, struct vf_test *out);

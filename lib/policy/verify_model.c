@@ -46,8 +46,7 @@ void vf_ruleset_release(struct vf_ruleset *r)
 struct vf_chain *vf_add_chain(struct vf_ruleset *r, const char *name)
 {
 	r->chains = cl_grow(r->chains, &r->chains_cap, r->nchains + 1, sizeof(*r->chains));
-	r->chains[r->nchains] =
-		(struct vf_chain){.name = cl_strdup(name), .hook = VF_OTHER_HOOK};
+	r->chains[r->nchains] = (struct vf_chain){.name = cl_strdup(name), .hook = VF_OTHER_HOOK};
 	return &r->chains[r->nchains++];
 }
 
@@ -89,8 +88,7 @@ static int by_key(const void *pa, const void *pb)
 /* An interval goes on to the next key that is listed, which is its end or another's begin. */
 void vf_settle(struct vf_set *s)
 {
-	flat_u128 last = s->key_len >= 16 ? ~(flat_u128)0
-					  : ((flat_u128)1 << (8 * s->key_len)) - 1;
+	flat_u128 last = s->key_len >= 16 ? ~(flat_u128)0 : ((flat_u128)1 << (8 * s->key_len)) - 1;
 	size_t n = 0;
 
 	if (s->n)
@@ -147,8 +145,7 @@ void vf_note(struct vf_report *out, enum vf_note_kind kind, const char *name, un
 			return;
 	}
 	out->notes = cl_grow(out->notes, &out->notes_cap, out->nnotes + 1, sizeof(*out->notes));
-	out->notes[out->nnotes++] =
-		(struct vf_note){kind, cl_strdup(name), cl_strdup(text), rule};
+	out->notes[out->nnotes++] = (struct vf_note){kind, cl_strdup(name), cl_strdup(text), rule};
 }
 
 void vf_report_release(struct vf_report *r)

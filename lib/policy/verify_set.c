@@ -12,8 +12,8 @@ void vf_sets_init(struct vf_sets *s)
 	static const struct flat_ports all = {0, FLAT_MAX_PORT};
 	const uint32_t n[FLAT_PROTOS] = {[EG_PROTO_TCP] = 1};
 
-	*s = (struct vf_sets){.classes = FLAT_CLASSES_INIT,
-		.cache = cl_calloc(CACHE, sizeof(struct vf_made))};
+	*s = (struct vf_sets){
+		.classes = FLAT_CLASSES_INIT, .cache = cl_calloc(CACHE, sizeof(struct vf_made))};
 	flat_classes_begin(&s->classes);
 	s->full = flat_class_of(&s->classes, &all, n);
 }

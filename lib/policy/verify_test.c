@@ -29,8 +29,8 @@ static void put(struct vf_registers *r, unsigned to, const struct vf_value *v)
 static void bitwise(struct vf_registers *r, const struct vf_op *op)
 {
 	struct vf_value v = r->v[op->from];
-	bool known = v.field != VF_OPAQUE && v.field != VF_DATA && !v.masked &&
-		     op->len == v.len && op->len <= sizeof(v.mask);
+	bool known = v.field != VF_OPAQUE && v.field != VF_DATA && !v.masked && op->len == v.len &&
+		     op->len <= sizeof(v.mask);
 
 	if (!known) {
 		v = (struct vf_value){.field = VF_OPAQUE, .len = op->len};
@@ -173,8 +173,8 @@ static bool is_name(int target)
 	return target == VF_D_IIF || target == VF_D_OIF;
 }
 
-void vf_test_of(const struct vf_registers *r, const struct vf_op *op, uint8_t family,
-	struct vf_test *out)
+void vf_test_of(
+	const struct vf_registers *r, const struct vf_op *op, uint8_t family, struct vf_test *out)
 {
 	*out = (struct vf_test){.value = r->v[op->from]};
 	locate(out, op->len, family);
@@ -220,7 +220,7 @@ bool vf_test_spans(const struct vf_test *t, struct vf_spans *out)
 		return true;
 	}
 	for (size_t i = 0; i < t->spans.n; i++)
-		vf_span_add(out, t->spans.v[i].lo << t->shift,
-			(t->spans.v[i].hi << t->shift) | ones);
+		vf_span_add(
+			out, t->spans.v[i].lo << t->shift, (t->spans.v[i].hi << t->shift) | ones);
 	return true;
 }

@@ -33,8 +33,8 @@ static void proto_text(uint8_t proto, struct cl_buf *out)
 	static const struct {
 		uint8_t proto;
 		const char *name;
-	} known[] = {{1, "icmp"}, {6, "tcp"}, {17, "udp"}, {33, "dccp"}, {47, "gre"}, {58, "icmpv6"},
-		{132, "sctp"}, {136, "udplite"}};
+	} known[] = {{1, "icmp"}, {6, "tcp"}, {17, "udp"}, {33, "dccp"}, {47, "gre"},
+		{58, "icmpv6"}, {132, "sctp"}, {136, "udplite"}};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(known); i++)
 		if (known[i].proto == proto) {
@@ -108,13 +108,37 @@ static bool is_icmp(const struct vf_report *r, const struct vf_difference *d)
 	return next_range(r, d, VF_D_PROTO, &i, &lo, &hi) && lo == hi && (lo == 1 || lo == 58);
 }
 
+/* Protocols by the few that are missing; false: they are not few. */
+static bool all_but(const struct vf_report *r, const struct vf_difference *d, const char *before,
+	struct cl_buf *out)
+{
+	struct vf_difference others = *d;
+	size_t ranges = 0;
+	flat_u128 lo, hi;
+
+	others.cells[VF_D_PROTO] ^= vf_possible(r, d->hook, d->family, VF_D_PROTO);
+	for (size_t i = 0; next_range(r, d, VF_D_PROTO, &i, &lo, &hi);)
+		ranges++;
+	for (size_t i = 0; next_range(r, &others, VF_D_PROTO, &i, &lo, &hi); ranges--)
+		if (lo != hi)
+			return false;
+	if (ranges != 1)
+		return false;
+	cl_buf_addf(out, "%severy protocol but", before);
+	for (size_t i = 0, n = 0; next_range(r, &others, VF_D_PROTO, &i, &lo, &hi); n++) {
+		cl_buf_adds(out, n ? ", " : " ");
+		number_text(d->family, VF_D_PROTO, lo, out);
+	}
+	return true;
+}
+
 static void numbers_text(const struct vf_report *r, const struct vf_difference *d, int dim,
 	const char *before, struct cl_buf *out)
 {
 	bool type = dim == VF_D_HEAD && is_icmp(r, d);
 	flat_u128 lo, hi;
 
-	if (any(r, d, dim))
+	if (any(r, d, dim) || (dim == VF_D_PROTO && all_but(r, d, before, out)))
 		return;
 	for (size_t i = 0; next_range(r, d, dim, &i, &lo, &hi);) {
 		cl_buf_adds(out, before);
@@ -340,8 +364,7 @@ static json_t *states_json(const struct vf_report *r, const struct vf_difference
 	for (size_t i = 0; i < CL_ARRAY_LEN(states); i++)
 		if (d->cells[VF_D_STATE] >> i & 1)
 			(void)json_array_append_new(a,
-				json_string(
-					state_name((uint32_t)cell(r, d, VF_D_STATE, i)->lo)));
+				json_string(state_name((uint32_t)cell(r, d, VF_D_STATE, i)->lo)));
 	return a;
 }
 
@@ -360,11 +383,11 @@ static json_t *destinations_json(const struct vf_report *r, const struct vf_diff
 		for (uint32_t k = 0; k < c->n[EG_PROTO_TCP]; k++)
 			(void)json_array_append_new(
 				ports, json_pack("[i, i]", (int)p[k].lo, (int)p[k].hi));
-		(void)json_array_append_new(a,
-			json_pack("{s:o, s:o, s:o}", "from",
-				text_of(d->family, VF_D_SOURCE, d->to.lo[i]), "to",
-				text_of(d->family, VF_D_SOURCE, flat_hi(&d->to, i, d->family)),
-				"ports", ports));
+		(void)json_array_append_new(
+			a, json_pack("{s:o, s:o, s:o}", "from",
+				   text_of(d->family, VF_D_SOURCE, d->to.lo[i]), "to",
+				   text_of(d->family, VF_D_SOURCE, flat_hi(&d->to, i, d->family)),
+				   "ports", ports));
 	}
 	return a;
 }

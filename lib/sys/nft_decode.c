@@ -11,6 +11,24 @@
 
 #define ATTRS 24
 
+/* From a to the end of what holds it. */
+static const struct nlattr *fits(const void *a, const char *end)
+{
+	return mnl_attr_ok(a, (int)(end - (const char *)a)) ? a : NULL;
+}
+
+static const char *behind(const struct nlattr *a)
+{
+	return (const char *)a + MNL_ALIGN(a->nla_len);
+}
+
+const struct nlattr *nft_attr_in(const struct nlattr *nest, const struct nlattr *before)
+{
+	const char *first = mnl_attr_get_payload(nest);
+
+	return fits(before ? behind(before) : first, first + mnl_attr_get_payload_len(nest));
+}
+
 static void remember(const struct nlattr *a, const struct nlattr **tb, unsigned n)
 {
 	if (mnl_attr_get_type(a) < n)
@@ -19,11 +37,10 @@ static void remember(const struct nlattr *a, const struct nlattr **tb, unsigned 
 
 void nft_attributes(const struct nlattr *nest, const struct nlattr **tb, unsigned n)
 {
-	const struct nlattr *a;
-
 	memset(tb, 0, n * sizeof(*tb));
-	if (nest)
-		mnl_attr_for_each_nested(a, nest) remember(a, tb, n);
+	for (const struct nlattr *a = nest ? nft_attr_in(nest, NULL) : NULL; a;
+		a = nft_attr_in(nest, a))
+		remember(a, tb, n);
 }
 
 bool nft_attr_u32(const struct nlattr *a, uint32_t *out)
@@ -145,13 +162,14 @@ static bool counts(const struct nlattr *a)
 
 static bool only_counts(const struct nlattr **tb)
 {
-	const struct nlattr *a;
+	const struct nlattr *list = tb[NFTA_SET_ELEM_EXPRESSIONS];
 
 	if (tb[NFTA_SET_ELEM_EXPR] && !counts(tb[NFTA_SET_ELEM_EXPR]))
 		return false;
-	if (!tb[NFTA_SET_ELEM_EXPRESSIONS])
-		return true;
-	mnl_attr_for_each_nested(a, tb[NFTA_SET_ELEM_EXPRESSIONS]) if (!counts(a)) return false;
+	for (const struct nlattr *a = list ? nft_attr_in(list, NULL) : NULL; a;
+		a = nft_attr_in(list, a))
+		if (!counts(a))
+			return false;
 	return true;
 }
 
@@ -169,8 +187,7 @@ static bool element(const struct nlattr **tb, struct vf_set *s)
 	e.end = flags & NFT_SET_ELEM_INTERVAL_END;
 	if (tb[NFTA_SET_ELEM_KEY_END] || !only_counts(tb) || (e.end && !s->interval))
 		return false;
-	if (s->map && !e.end &&
-		!nft_decode_verdict(data[NFTA_DATA_VERDICT], &e.what, &chain))
+	if (s->map && !e.end && !nft_decode_verdict(data[NFTA_DATA_VERDICT], &e.what, &chain))
 		return false;
 	if (flags & NFT_SET_ELEM_CATCHALL) {
 		if (s->catchall)
@@ -191,12 +208,11 @@ static bool element(const struct nlattr **tb, struct vf_set *s)
 static void on_elements(const struct nlattr **tb, struct vf_ruleset *out)
 {
 	struct vf_set *s = vf_set(out, nft_attr_text(tb[NFTA_SET_ELEM_LIST_SET]));
-	const struct nlattr *a, *e[ATTRS];
+	const struct nlattr *list = tb[NFTA_SET_ELEM_LIST_ELEMENTS], *e[ATTRS];
 
-	if (!s || s->unknown || !tb[NFTA_SET_ELEM_LIST_ELEMENTS])
+	if (!s || s->unknown || !list)
 		return;
-	mnl_attr_for_each_nested(a, tb[NFTA_SET_ELEM_LIST_ELEMENTS])
-	{
+	for (const struct nlattr *a = nft_attr_in(list, NULL); a; a = nft_attr_in(list, a)) {
 		nft_attributes(a, e, ATTRS);
 		if (!element(e, s)) {
 			unknown(s, "a set with an element of another kind");
@@ -217,16 +233,26 @@ static const struct {
 	{NFT_MSG_NEWRULE, on_rule},
 };
 
+void nft_message(const struct nlmsghdr *h, const struct nlattr **tb, unsigned n)
+{
+	const char *first = (const char *)h + mnl_nlmsg_size(MNL_ALIGN(sizeof(struct nfgenmsg)));
+	const char *end = (const char *)h + h->nlmsg_len;
+
+	memset(tb, 0, n * sizeof(*tb));
+	for (const struct nlattr *a = fits(first, end); a; a = fits(behind(a), end))
+		remember(a, tb, n);
+}
+
 void nft_decode(const struct nlmsghdr *h, const char *table, struct vf_ruleset *out)
 {
 	const struct nfgenmsg *g = mnl_nlmsg_get_payload(h);
-	const struct nlattr *tb[ATTRS] = {NULL}, *a;
+	const struct nlattr *tb[ATTRS];
 	const char *name;
 
 	if (h->nlmsg_len < mnl_nlmsg_size(sizeof(*g)) || g->nfgen_family != NFPROTO_INET ||
 		NFNL_SUBSYS_ID(h->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
 		return;
-	mnl_attr_for_each(a, h, sizeof(*g)) remember(a, tb, ATTRS);
+	nft_message(h, tb, ATTRS);
 	name = nft_attr_text(tb[NFTA_TABLE_NAME]);
 	if (!name || strcmp(name, table) != 0)
 		return;

@@ -341,9 +341,7 @@ static void expression(const struct nlattr *a, struct vf_rule *out)
 
 void nft_decode_expressions(const struct nlattr *list, struct vf_rule *out)
 {
-	const struct nlattr *a;
-
-	if (!list)
-		return;
-	mnl_attr_for_each_nested(a, list) expression(a, out);
+	for (const struct nlattr *a = list ? nft_attr_in(list, NULL) : NULL; a;
+		a = nft_attr_in(list, a))
+		expression(a, out);
 }

@@ -31,12 +31,12 @@ static int on_message(const struct nlmsghdr *h, void *data)
 static int on_generation(const struct nlmsghdr *h, void *data)
 {
 	struct dump *d = data;
-	const struct nlattr *a;
+	const struct nlattr *tb[NFTA_GEN_MAX + 1];
 
 	if (h->nlmsg_len < mnl_nlmsg_size(sizeof(struct nfgenmsg)))
 		return MNL_CB_OK;
-	mnl_attr_for_each(a, h, sizeof(struct nfgenmsg)) if (mnl_attr_get_type(a) == NFTA_GEN_ID)(
-		void) nft_attr_u32(a, &d->generation);
+	nft_message(h, tb, CL_ARRAY_LEN(tb));
+	(void)nft_attr_u32(tb[NFTA_GEN_ID], &d->generation);
 	return MNL_CB_OK;
 }
 

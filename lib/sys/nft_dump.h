@@ -28,7 +28,10 @@ void nft_decode_expressions(const struct nlattr *list, struct vf_rule *out);
 /* NFTA_DATA_VERDICT as enum vf_verdict; false: one that is not known. chain: borrowed, or NULL. */
 bool nft_decode_verdict(const struct nlattr *verdict, uint32_t *what, const char **chain);
 
-/* Attributes of a nest by type, 0 to n - 1; those that are not there are NULL. */
+/* The attribute of a nest behind `before` (NULL: the first); NULL: there is none. */
+const struct nlattr *nft_attr_in(const struct nlattr *nest, const struct nlattr *before);
+/* Attributes of a message (of at least a struct nfgenmsg), or of a nest, by type, 0 to n - 1; those that are not there are NULL. */
+void nft_message(const struct nlmsghdr *h, const struct nlattr **tb, unsigned n);
 void nft_attributes(const struct nlattr *nest, const struct nlattr **tb, unsigned n);
 bool nft_attr_u32(const struct nlattr *a, uint32_t *out); /* of network order */
 const char *nft_attr_text(const struct nlattr *a);        /* NULL: absent or no text */

@@ -7,7 +7,10 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "sys/net.h"
+#include "sys/nft_dump.h"
+#include "sys/nft_internal.h"
 
+#include <libnftnl/common.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,6 +214,42 @@ static int do_tables(struct cl_err *e)
 	return 0;
 }
 
+/* The kernel's own messages about a table, as bytes: seeds of t/fuzz/f-nftdump.c. */
+static int on_dumped(const struct nlmsghdr *h, void *data)
+{
+	(void)data;
+	(void)fwrite(h, 1, NLMSG_ALIGN(h->nlmsg_len), stdout);
+	return MNL_CB_OK;
+}
+
+static int do_dump(struct cl_err *e)
+{
+	static const uint16_t types[] = {NFT_MSG_GETTABLE, NFT_MSG_GETCHAIN, NFT_MSG_GETSET,
+		NFT_MSG_GETSETELEM, NFT_MSG_GETRULE};
+	cleanup_ruleset struct vf_ruleset r = VF_RULESET_INIT;
+	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
+
+	if (nft_dump_read(arg("table"), &r, e) || sys_nl_open(&nl, NETLINK_NETFILTER, e))
+		return -1;
+	for (size_t i = 0; i < CL_ARRAY_LEN(types); i++) {
+		bool elements = types[i] == NFT_MSG_GETSETELEM;
+
+		for (size_t k = 0; k < (elements ? r.nsets : 1); k++) {
+			char room[SYS_NL_SIZE];
+			struct nlmsghdr *h =
+				nftnl_nlmsg_build_hdr(room, types[i], NFPROTO_INET, NLM_F_DUMP, 0);
+
+			if (elements) {
+				mnl_attr_put_strz(h, NFTA_SET_ELEM_LIST_TABLE, arg("table"));
+				mnl_attr_put_strz(h, NFTA_SET_ELEM_LIST_SET, r.sets[k].name);
+			}
+			if (sys_nl_do(&nl, h, on_dumped, NULL, e, "dump"))
+				return -1;
+		}
+	}
+	return 0;
+}
+
 /* NETNS BRIDGE HOST_IF ADDRESS GATEWAY [ADDRESS6 GATEWAY6] */
 static void print_have(const struct net_have *h)
 {
@@ -284,6 +323,7 @@ static const struct {
 	{"forget", do_forget},
 	{"foreign", do_foreign},
 	{"tables", do_tables},
+	{"dump", do_dump},
 	{"prepare", do_prepare},
 	{"empty", do_empty},
 	{"teardown", do_teardown},

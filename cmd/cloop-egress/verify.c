@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the kernel enforces, against a policy from the command line. */
+#include "egress.h"
+#include "verify.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "sys/net.h"
+#include "sys/nft_dump.h"
+
+#include <string.h>
+
+/* Of a table that is not there, everything differs. */
+#define SHOWN 10
+
+static void print_text(const struct egress_filter *f, const struct vf_report *r)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+
+	cl_buf_addf(&text, "%s on %s: ", f->table, f->bridge);
+	if (!r->n && !r->nnotes)
+		cl_buf_adds(&text, "as it should be\n");
+	else
+		cl_buf_addf(&text, "%zu difference%s\n", r->n + r->nnotes,
+			r->n + r->nnotes == 1 ? "" : "s");
+	for (size_t i = 0; i < r->nnotes; i++) {
+		vf_note_text(&r->notes[i], &text);
+		cl_buf_addc(&text, '\n');
+	}
+	for (size_t i = 0; i < r->n && i < SHOWN; i++)
+		vf_difference_text(r, i, &text);
+	if (r->n > SHOWN)
+		cl_buf_addf(&text, "and %zu more (--json has all)\n", r->n - SHOWN);
+	cl_mask(text.p, "\t\n");
+	(void)fwrite(text.p, 1, text.len, stdout);
+}
+
+int egress_verify_one(
+	const struct egress_filter *f, struct vf_report *report, bool *same, struct cl_err *e)
+{
+	cleanup_ruleset struct vf_ruleset rules = VF_RULESET_INIT;
+	const struct vf_want w = {.bridge = f->bridge, .policy = f->policy};
+
+	if (nft_dump_read(f->table, &rules, e))
+		return -1;
+	*same = vf_verify(&rules, &w, report);
+	return 0;
+}
+
+void egress_verify_print(
+	const struct cl_ctx *c, const struct egress_filter *f, const struct vf_report *r)
+{
+	json_t *o;
+
+	if (!c->json) {
+		print_text(f, r);
+		return;
+	}
+	o = vf_report_json(r);
+	(void)json_object_set_new(o, "table", json_string(f->table));
+	(void)json_object_set_new(o, "bridge", json_string(f->bridge));
+	cl_take_json(o);
+}
+
+/* Table and bridge as they are given, or as an executor's are called. */
+static int names(struct cl_ctx *c, char **table, char **bridge, struct cl_err *e)
+{
+	const char *id = cl_str(c, "executor");
+	cleanup_free char *network = id ? eg_network_name(id, NULL) : NULL;
+	char of_network[16] = "";
+
+	if (id)
+		net_bridge_name(network, of_network);
+	if (cl_given(c, "table"))
+		*table = cl_strdup(cl_str(c, "table"));
+	else if (id)
+		*table = eg_table_name(id, NULL);
+	if (cl_given(c, "bridge"))
+		*bridge = cl_strdup(cl_str(c, "bridge"));
+	else if (id)
+		*bridge = cl_strdup(of_network);
+	if (!*table || !*bridge)
+		return cl_usage(c, e, "--%s NAME is needed", *table ? "bridge" : "table");
+	return eg_check_table(*table, e) || eg_check_interface(*bridge, e) ? -1 : 0;
+}
+
+int egress_firewall_verify(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_eg_stack struct eg_stack stack = EG_STACK_INIT;
+	cleanup_eg_policy struct eg_policy policy = EG_POLICY_INIT;
+	cleanup_report struct vf_report report = VF_REPORT_INIT;
+	cleanup_free char *source = NULL, *table = NULL, *bridge = NULL;
+	struct egress_filter f = {.policy = &policy};
+	bool same;
+
+	if (names(c, &table, &bridge, e) || egress_stack(c, &stack, &source, e) ||
+		eg_stack_compile(&stack, &policy, e))
+		return -1;
+	f.table = table;
+	f.bridge = bridge;
+	if (egress_verify_one(&f, &report, &same, e))
+		return -1;
+	egress_verify_print(c, &f, &report);
+	return same ? 0 : 1;
+}
