@@ -55,6 +55,11 @@ _cloop_follow() { # the words that may follow those typed so far
 	'sandbox') reply='check resolve' ;;
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
+	'secret') reply='mint list show delete' ;;
+	'secret mint') reply=" --kind --file --value --github-host --owner --dir --json --help" ;;
+	'secret list') reply=" --dir --json --help" ;;
+	'secret show') reply=" --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
+	'secret delete') reply=" --reason --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
 	'sweep') reply=" --adopt-only --guardian --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
@@ -197,6 +202,16 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'sandbox check/--dir'|'sandbox check/-C') kind=dir ;;
 	'sandbox resolve/--project'|'sandbox resolve/-p') kind=dir ;;
 	'sandbox resolve/--dir'|'sandbox resolve/-C') kind=dir ;;
+	'secret mint/--kind'|'secret mint/-k') kind=none ;;
+	'secret mint/--file') kind=file ;;
+	'secret mint/--value') kind=none ;;
+	'secret mint/--github-host') kind=none ;;
+	'secret mint/--owner') kind=none ;;
+	'secret mint/--dir'|'secret mint/-C') kind=dir ;;
+	'secret list/--dir'|'secret list/-C') kind=dir ;;
+	'secret show/--dir'|'secret show/-C') kind=dir ;;
+	'secret delete/--reason') kind=none ;;
+	'secret delete/--dir'|'secret delete/-C') kind=dir ;;
 	'sweep/--dir'|'sweep/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
@@ -207,7 +222,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

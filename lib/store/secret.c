@@ -130,6 +130,11 @@ void store_tombstone_release(struct store_tombstone *t)
 	*t = (struct store_tombstone){0};
 }
 
+int store_secret_wipe(struct store *s, struct cl_err *e)
+{
+	return db_exec(s, "PRAGMA secure_delete = ON", e);
+}
+
 int store_secret_delete(
 	struct store *s, const struct store_tombstone *stone, bool *won, struct cl_err *e)
 {
@@ -138,9 +143,7 @@ int store_secret_delete(
 	int64_t changed;
 
 	*won = false;
-	/* What was there is overwritten, not only forgotten. */
-	if (db_exec(s, "PRAGMA secure_delete = ON", e) || store_begin(s, &t, e) ||
-		db_prepare(s, "DELETE FROM secret WHERE id = :id", &st, e))
+	if (store_begin(s, &t, e) || db_prepare(s, "DELETE FROM secret WHERE id = :id", &st, e))
 		return -1;
 	db_text(st, ":id", stone->secret_id);
 	if (db_done(s, st, &changed, e))

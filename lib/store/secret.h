@@ -53,9 +53,11 @@ struct store_tombstone {
 void store_tombstone_release(struct store_tombstone *t);
 #define cleanup_tombstone __attribute__((cleanup(store_tombstone_release)))
 
+/* What this connection deletes from now on is overwritten, not only forgotten. */
+int store_secret_wipe(struct store *s, struct cl_err *e);
 /*
  * Deletes the secret with that id and inserts its tombstone: one transaction. *won false when
- * it is gone already. The pages that held it are overwritten (PRAGMA secure_delete).
+ * it is gone already.
  */
 int store_secret_delete(
 	struct store *s, const struct store_tombstone *t, bool *won, struct cl_err *e);

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "secret.h"
+#include "base/mem.h"
+
+static int delete_row(
+	struct keyed *k, const struct store_secret *r, const char *reason, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	char cause[] = "deleted";
+	const struct store_tombstone stone = {.secret_id = r->id,
+		.name = r->name,
+		.kind = r->kind,
+		.owner = r->owner,
+		.deleted_at = k->now,
+		.deleted_by = k->actor,
+		.cause = cause,
+		.reason = (char *)(uintptr_t)reason};
+	bool won;
+
+	if (store_secret_wipe(k->store, e) || store_begin(k->store, &t, e) ||
+		store_secret_delete(k->store, &stone, &won, e))
+		return -1;
+	if (!won)
+		return cl_fail(e, CL_ENOTFOUND, "the secret '%s' is gone already", r->name);
+	return keyed_audit(k, "secret.delete", "secret", r->id,
+		       json_pack("{s:s, s:s, s:s}", "secret_id", r->id, "secret_name", r->name,
+			       "kind", r->kind),
+		       e) || store_commit(&t, e)
+		       ? -1
+		       : 0;
+}
+
+/* Works without the key (DECISIONS K9). */
+int cmd_secret_delete(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_keyed struct keyed k = KEYED_INIT;
+	cleanup_secret_row struct store_secret r = STORE_SECRET_INIT;
+
+	if (keyed_without(c, STORE_RW, &k, e) || secret_find(&k, cl_operand(c, 0), &r, e) ||
+		delete_row(&k, &r, cl_str_or(c, "reason", ""), e))
+		return -1;
+	if (c->json)
+		cl_take_json(json_pack("{s:s, s:s, s:s, s:b}", "id", r.id, "name", r.name, "kind",
+			r.kind, "deleted", 1));
+	else
+		(void)printf("✓ deleted %s (%s)\n", r.name, r.kind);
+	return 0;
+}
