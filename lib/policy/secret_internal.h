@@ -28,6 +28,9 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 int sec_selected(size_t n, size_t max, const char *what, const char *flag,
 	const struct cl_strv *patterns, const char *secret, struct cl_err *e);
 
+/* A proxy's URL: something, and no blank or control character in it. */
+int sec_proxy_check(const char *p, size_t n, struct cl_err *e);
+
 /* The bits of the RSA private key in this PEM text, 0 when there is none. */
 unsigned sec_rsa_bits(const char *pem);
 

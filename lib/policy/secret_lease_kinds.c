@@ -31,7 +31,7 @@ static int wrap_login(
 
 	for (size_t i = list->n; i-- > 0;)
 		registry = sec_has_wildcard(list->v[i]) ? registry : list->v[i];
-	if (!colon || colon == p)
+	if (!colon || colon == p || memchr(p, '\0', n) || !cl_utf8_valid(p, n))
 		return cl_fail(e, CL_EREFUSED,
 			"registry secret '%s' is neither a docker config.json nor user:password",
 			o->grant->secret_name);
@@ -287,8 +287,11 @@ void sec_build_proxy(struct sec_lease *l, const struct sec_offer *o, size_t n)
 		if (!mine(&o[i], SEC_EGRESS_PROXY))
 			continue;
 		sec_trim(&p, &len);
-		if (&o[i] == last && len) {
-			deliver_proxy(l, &o[i], p, len);
+		if (&o[i] == last) {
+			if (sec_proxy_check(p, len, &e))
+				sec_lease_refuse(l, o[i].grant, &e);
+			else
+				deliver_proxy(l, &o[i], p, len);
 			continue;
 		}
 		(void)cl_fail(&e, CL_EREFUSED,

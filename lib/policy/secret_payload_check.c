@@ -46,7 +46,8 @@ static int check_registry(const struct payload *in, struct cl_buf *out, struct c
 
 	if (*in->p != '{') {
 		colon = memchr(in->p, ':', in->n);
-		if (!colon || colon == in->p || memchr(in->p, '\n', in->n)) {
+		if (!colon || colon == in->p || memchr(in->p, '\n', in->n) ||
+			memchr(in->p, '\0', in->n) || !cl_utf8_valid(in->p, in->n)) {
 			(void)sec_payload_bad(e, kind,
 				"payload is neither a docker config.json nor "
 				"user:password");
@@ -114,14 +115,23 @@ static int check_env(const struct payload *in, struct cl_buf *out, struct cl_err
 	return 0;
 }
 
+int sec_proxy_check(const char *p, size_t n, struct cl_err *e)
+{
+	bool bad = n == 0;
+
+	for (size_t i = 0; i < n; i++)
+		bad = bad || (unsigned char)p[i] <= ' ' || p[i] == 0x7f;
+	if (!bad)
+		return 0;
+	(void)sec_payload_bad(e, sec_kinds[SEC_EGRESS_PROXY].name,
+		"payload has a blank, a line end or a control character in it, or nothing");
+	return cl_fix(e, "give one URL, such as http://proxy.example.com:3128");
+}
+
 static int check_proxy(const struct payload *in, struct cl_buf *out, struct cl_err *e)
 {
-	for (size_t i = 0; i < in->n; i++)
-		if ((unsigned char)in->p[i] <= ' ' || in->p[i] == 0x7f) {
-			(void)sec_payload_bad(e, sec_kinds[SEC_EGRESS_PROXY].name,
-				"payload has a blank, a line end or a control character in it");
-			return cl_fix(e, "give one URL, such as http://proxy.example.com:3128");
-		}
+	if (sec_proxy_check(in->p, in->n, e))
+		return -1;
 	cl_buf_add(out, in->p, in->n);
 	return 0;
 }

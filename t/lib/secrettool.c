@@ -3,9 +3,14 @@
  * usage: secrettool lease DIR < GRANTS : builds a lease of the grants, an array of {id, secret,
  *            kind, constraints, payload[, unguarded, token]}, writes its files to DIR and
  *            prints {vars, materials, refused}
+ *        secrettool scrub VALUES : standard input without the values, which are the lines of
+ *            a file, and without what looks like a credential
+ *        secrettool scrubbed VALUES MEGABYTES : how long scrubbing so much of generated text
+ *            takes, and copying it; nanoseconds both
  */
 #include "base/doc.h"
 #include "base/mem.h"
+#include "policy/scrub.h"
 #include "policy/secret_lease.h"
 
 #include <fcntl.h>
@@ -13,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static void die(const char *what)
@@ -140,10 +146,104 @@ static int lease(const char *dir)
 	return 0;
 }
 
+static struct scrub *scrubber(const char *values)
+{
+	struct scrub *s = scrub_new(true);
+	char line[4096];
+	FILE *f = fopen(values, "re");
+
+	if (!f)
+		die(values);
+	while (fgets(line, sizeof(line), f))
+		(void)scrub_add(s, line, strlen(line));
+	(void)fclose(f);
+	return s;
+}
+
+static void write_out(const struct cl_buf *b)
+{
+	for (size_t at = 0; at < b->len;) {
+		ssize_t n = write(1, b->p + at, b->len - at);
+
+		if (n <= 0)
+			die("cannot write");
+		at += (size_t)n;
+	}
+}
+
+static int scrub(const char *values)
+{
+	cleanup_scrub struct scrub *s = scrubber(values);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+	static char in[65536];
+	ssize_t n;
+
+	while ((n = read(0, in, sizeof(in))) > 0) {
+		scrub_feed(s, in, (size_t)n, &out);
+		write_out(&out);
+		cl_buf_reset(&out);
+	}
+	scrub_flush(s, &out);
+	write_out(&out);
+	return 0;
+}
+
+static long long now(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Lines as builds print them. */
+static void logs(struct cl_buf *b)
+{
+	static const char *const words[] = {"info: compiling", "src/module_42.c",
+		"warning: unused "
+		"variable",
+		"[ 57%]", "https://example.com/index.html", "0x7ffe12ab",
+		"token bucket of "
+		"the limiter",
+		"linked in 0.42s", "sha256:9f86d081884c7d65", "ok"};
+
+	for (unsigned i = 0; b->len < 1u << 20; i = i * 1103515245u + 12345u)
+		cl_buf_addf(b, "%s%c", words[(i >> 16) % CL_ARRAY_LEN(words)], i % 7 ? ' ' : '\n');
+}
+
+static int scrubbed(const char *values, unsigned long megabytes)
+{
+	cleanup_scrub struct scrub *s = scrubber(values);
+	cleanup_buf struct cl_buf text = CL_BUF_INIT, out = CL_BUF_INIT;
+	long long start, scrubbing = 0, copying = 0;
+
+	logs(&text);
+	for (unsigned long i = 0; i < megabytes; i++) {
+		for (size_t at = 0; at < text.len; at += 65536) {
+			size_t n = text.len - at < 65536 ? text.len - at : 65536;
+
+			cl_buf_reset(&out);
+			start = now();
+			scrub_feed(s, text.p + at, n, &out);
+			scrubbing += now() - start;
+			cl_buf_reset(&out);
+			start = now();
+			cl_buf_add(&out, text.p + at, n);
+			copying += now() - start;
+		}
+	}
+	(void)printf("%lld %lld\n", scrubbing, copying);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 3 && !strcmp(argv[1], "lease"))
 		return lease(argv[2]);
-	die("usage: secrettool lease DIR");
+	if (argc == 3 && !strcmp(argv[1], "scrub"))
+		return scrub(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "scrubbed"))
+		return scrubbed(argv[2], strtoul(argv[3], NULL, 10));
+	die("usage: secrettool lease DIR | scrub VALUES | scrubbed VALUES MEGABYTES");
 	return 1;
 }

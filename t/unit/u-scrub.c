@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/b64.h"
+#include "base/mem.h"
+#include "policy/scrub.h"
+#include "policy/scrub_internal.h"
+#include "unit.h"
+
+static unsigned seed = 11;
+
+static unsigned rnd(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* Feeds the text in pieces of at most `most` bytes, 0: at once. */
+static void run(struct scrub *s, const char *text, size_t len, size_t most, struct cl_buf *out)
+{
+	for (size_t at = 0, n; at < len; at += n) {
+		n = most ? 1 + rnd((unsigned)most) : len;
+		n = n < len - at ? n : len - at;
+		scrub_feed(s, text + at, n, out);
+	}
+	scrub_flush(s, out);
+	CHECK_INT(scrub_held(s), 0);
+}
+
+static void check(const char *value, const char *text, const char *want)
+{
+	static const size_t cuts[] = {0, 1, 3, 7};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(cuts); i++) {
+		cleanup_scrub struct scrub *s = scrub_new(false);
+		cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+		(void)scrub_add(s, value, strlen(value));
+		run(s, text, strlen(text), cuts[i], &out);
+		CHECK_STR(out.p, want);
+	}
+}
+
+void test_value__in_every_form(void)
+{
+	/* The value of each line, with what base64(1), curl and python make of it. */
+	check("hunter2-hunter2", "a hunter2-hunter2 b", "a [redacted] b");
+	check(" hunter2-hunter2\n", "hunter2-hunter2", "[redacted]");
+	check("hunter2-hunter2", "hunter2-hunter", "[redacted]");
+	check("hunter2-hunter2", "hunter2-hunter2hunter2-hunter2", "[redacted][redacted]");
+	check("hunter2-hunter2", "hunter2-hunthunter2-hunter2x", "hunter2-hunt[redacted]x");
+	/* printf 'hunter2-hunter2' | base64; with "x" and "xy" before it. */
+	check("hunter2-hunter2", "aHVudGVyMi1odW50ZXIy", "[redacted]");
+	check("hunter2-hunter2", "eGh1bnRlcjItaHVudGVyMg==", "eG[redacted]g==");
+	check("hunter2-hunter2", "eHlodW50ZXIyLWh1bnRlcjI=", "eHl[redacted]I=");
+	check("p@ss w/rd&\xc3\xa9", "q=p%40ss%20w%2Frd%26%C3%A9;", "q=[redacted];");
+	check("p@ss w/rd&\xc3\xa9", "q=p%40ss+w%2frd%26%c3%a9;", "q=[redacted];");
+	check("line one\nline two", "\"line one\\nline two\"", "\"[redacted]\"");
+	check("line one\nline two", "line one\r\nline two", "[redacted]");
+	check("\xff\xfe\xfd\xfb\xff\xfe\xfd\xfb", "//79+//+/fs=", "[redacted]s=");
+	check("\xff\xfe\xfd\xfb\xff\xfe\xfd\xfb", "__79-__-_fs", "[redacted]s");
+}
+
+void test_value__too_short_or_a_placeholder(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(false);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	CHECK(!scrub_add(s, "seven77", 7));
+	CHECK(!scrub_add(s, "  seven77  \n", 12));
+	CHECK(!scrub_add(s, "[redacted]", 10));
+	CHECK(!scrub_add(s, "<REDACTED:token>", 16));
+	CHECK(!scrub_add(s, "", 0));
+	run(s, "seven77 [redacted]", 18, 3, &out);
+	CHECK_STR(out.p, "seven77 [redacted]");
+	CHECK(scrub_add(s, "eight888", 8));
+}
+
+void test_stream__holds_only_what_may_be_a_beginning(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	CHECK(scrub_add(s, "swordfish-1234", 14));
+	scrub_feed(s, "Password: ", 10, &out);
+	CHECK_STR(out.p, "Password: ");
+	scrub_feed(s, "swordf", 6, &out);
+	CHECK_STR(out.p, "Password: ");
+	CHECK_INT(scrub_held(s), 6);
+	scrub_feed(s, "ight", 4, &out);
+	CHECK_STR(out.p, "Password: swordfight");
+	scrub_feed(s, " swordfish-1234", 15, &out);
+	CHECK_STR(out.p, "Password: swordfight [redacted]");
+	CHECK_INT(scrub_count(s), 1);
+}
+
+void test_stream__learns_while_it_runs(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(false);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	scrub_feed(s, "old-token-1 new-token-22 ", 25, &out);
+	CHECK(scrub_add(s, "old-token-1", 11));
+	scrub_feed(s, "old-token-1 new-token-22 new-to", 31, &out);
+	CHECK(scrub_add(s, "new-token-22", 12));
+	scrub_feed(s, "new-token-22 new-to", 19, &out);
+	/* Learned while the beginning of it was held back. */
+	CHECK(scrub_add(s, "new-tokens-are-long", 19));
+	scrub_feed(s, "ken-22.", 7, &out);
+	scrub_flush(s, &out);
+	CHECK_STR(out.p,
+		"old-token-1 new-token-22 [redacted] new-token-22 new-to[redacted] [redacted].");
+}
+
+/* ---- against the slow and obvious ---- */
+
+struct all {
+	struct cl_buf form[600];
+	size_t n;
+};
+
+static void take(void *ctx, const char *form, size_t len)
+{
+	struct all *a = ctx;
+
+	if (len < SCRUB_MIN)
+		return;
+	a->form[a->n] = CL_BUF_INIT;
+	cl_buf_add(&a->form[a->n++], form, len);
+}
+
+/* Every byte that any occurrence covers goes; what overlaps is one mark. */
+static void naive(const struct all *a, const char *t, size_t len, struct cl_buf *out)
+{
+	size_t end = 0; /* of the span that is open */
+
+	for (size_t i = 0; i < len; i++) {
+		size_t reach = 0;
+
+		for (size_t k = 0; k < a->n; k++) {
+			const struct cl_buf *f = &a->form[k];
+			size_t left = len - i;
+
+			if (f->len <= left ? !memcmp(t + i, f->p, f->len)
+					   : left >= SCRUB_MIN && !memcmp(t + i, f->p, left))
+				reach = reach > f->len ? reach : f->len;
+		}
+		if (reach && i >= end)
+			cl_buf_adds(out, "[redacted]");
+		end = reach && i + reach > end ? i + reach : end;
+		if (i >= end)
+			cl_buf_addc(out, t[i]);
+	}
+}
+
+/* Values over few letters, so that they overlap each other and themselves. */
+static void random_round(unsigned letters, size_t longest)
+{
+	static struct all a;
+	cleanup_scrub struct scrub *s = scrub_new(false);
+	cleanup_buf struct cl_buf text = CL_BUF_INIT, want = CL_BUF_INIT, got = CL_BUF_INIT;
+	unsigned values = 1 + rnd(6);
+
+	a.n = 0;
+	for (unsigned v = 0; v < values; v++) {
+		char value[64];
+		size_t n = SCRUB_MIN + rnd((unsigned)longest);
+
+		for (size_t i = 0; i < n; i++)
+			value[i] = (char)('a' + rnd(letters));
+		(void)scrub_add(s, value, n);
+		scrub_forms(value, n, take, &a);
+	}
+	while (text.len < 600) {
+		const struct cl_buf *f = &a.form[rnd((unsigned)a.n)];
+		size_t from = rnd((unsigned)f->len), n = 1 + rnd((unsigned)(f->len - from));
+
+		if (!rnd(3))
+			cl_buf_add(&text, f->p, f->len);
+		cl_buf_add(&text, f->p + from, n);
+		if (!rnd(4))
+			cl_buf_addc(&text, (char)('a' + rnd(letters)));
+	}
+	naive(&a, text.p, text.len, &want);
+	run(s, text.p, text.len, rnd(2) ? 1 + rnd(40) : 0, &got);
+	if (strcmp(got.p, want.p) != 0)
+		UNIT_FAIL("of %s: %s, not %s", text.p, got.p, want.p);
+	for (size_t i = 0; i < a.n; i++)
+		cl_buf_release(&a.form[i]);
+}
+
+void test_property__as_the_obvious_one(void)
+{
+	for (int i = 0; i < 1500 && !unit_failures; i++)
+		random_round(2 + rnd(3), 20);
+}
+
+void test_stream__memory_is_bounded(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT, value = CL_BUF_INIT;
+
+	for (int i = 0; i < 5000; i++)
+		cl_buf_addc(&value, (char)('a' + rnd(26)));
+	CHECK(scrub_add(s, value.p, value.len));
+	CHECK(scrub_add(s, "aaaaaaaaaaaaaaaaaaaaaaaa", 24));
+	for (int i = 0; i < 3000; i++) {
+		scrub_feed(s, "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 36, &out);
+		scrub_feed(s, value.p, 4999, &out);
+		if (scrub_held(s) > 16384)
+			UNIT_FAIL("%zu bytes are held", scrub_held(s));
+		CHECK(!strstr(out.p, "aaaaaaaaaaaaaaaaaaaaaaaa"));
+		cl_buf_reset(&out);
+	}
+}
+
+void test_stream__large_values_come_out_whole(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(false);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT, value = CL_BUF_INIT;
+
+	for (int i = 0; i < SCRUB_VALUE_MAX; i++)
+		cl_buf_addc(&value, (char)('a' + rnd(26)));
+	CHECK(scrub_add(s, value.p, value.len));
+	run(s, value.p, value.len, 50000, &out);
+	CHECK_STR(out.p, "[redacted]");
+	cl_buf_addc(&value, 'x');
+	CHECK(!scrub_add(s, value.p, value.len));
+}
