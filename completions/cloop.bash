@@ -52,8 +52,10 @@ _cloop_follow() { # the words that may follow those typed so far
 	'runs stop') reply=" --grace --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
 	'runs wait') reply=" --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
 	'runs journal') reply=" --project --limit --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
-	'sandbox') reply='check resolve' ;;
+	'sandbox') reply='check image resolve' ;;
+	'sandbox image') reply='check' ;;
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
+	'sandbox image check') reply=" --policy --refs-file --dir --json --help" ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
 	'secret') reply='mint list show delete' ;;
 	'secret mint') reply=" --kind --file --value --github-host --owner --dir --json --help" ;;
@@ -200,6 +202,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'sandbox check/--format') reply='text json sarif github' ;;
 	'sandbox check/--project'|'sandbox check/-p') kind=dir ;;
 	'sandbox check/--dir'|'sandbox check/-C') kind=dir ;;
+	'sandbox image check/--policy') kind=file ;;
+	'sandbox image check/--refs-file') kind=file ;;
+	'sandbox image check/--dir'|'sandbox image check/-C') kind=dir ;;
 	'sandbox resolve/--project'|'sandbox resolve/-p') kind=dir ;;
 	'sandbox resolve/--dir'|'sandbox resolve/-C') kind=dir ;;
 	'secret mint/--kind'|'secret mint/-k') kind=none ;;
@@ -222,7 +227,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -1,20 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/*
- * Questions by the million: a line in, a line out. What a line answers is written before
- * more is waited for, so that another program can ask through a pipe.
- */
+/* Questions by the million: a line in, a line out. */
 #include "egress.h"
 #include "base/mem.h"
+#include "cli/lines.h"
 #include "policy/flat.h"
 #include "policy/question.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-#define READ_SIZE 65536
 
 /* How the lines that one rule decides begin and end; made when the first is. */
 struct ending {
@@ -90,8 +84,9 @@ static void answer(struct asker *k, const struct eg_question *q)
 	k->all &= a.verdict == EG_ALLOW;
 }
 
-static int ask(struct asker *k, const char *line, size_t len, struct cl_err *e)
+static int ask(void *arg, char *line, size_t len, struct cl_err *e)
 {
+	struct asker *k = arg;
 	struct eg_question q;
 
 	k->line++;
@@ -101,61 +96,15 @@ static int ask(struct asker *k, const char *line, size_t len, struct cl_err *e)
 	return 0;
 }
 
-/* Asks every whole line of the n bytes; *used are theirs. */
-static int ask_lines(struct asker *k, const char *text, size_t n, size_t *used, struct cl_err *e)
+static int put(void *arg, struct cl_err *e)
 {
-	const char *at = text, *end = text + n, *nl;
+	struct asker *k = arg;
 
-	while ((nl = memchr(at, '\n', (size_t)(end - at)))) {
-		if (ask(k, at, (size_t)(nl - at), e))
-			return -1;
-		at = nl + 1;
-	}
-	*used = (size_t)(at - text);
-	return 0;
-}
-
-static int put(struct asker *k, struct cl_err *e)
-{
 	errno = 0;
 	if (fwrite(k->out.p, 1, k->out.len, stdout) != k->out.len || fflush(stdout))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot write standard output");
 	cl_buf_reset(&k->out);
 	return 0;
-}
-
-static int ask_all(struct asker *k, int fd, struct cl_err *e)
-{
-	cleanup_free char *buf = cl_malloc(READ_SIZE);
-	size_t have = 0, used = 0;
-	ssize_t n;
-
-	for (;;) {
-		n = read(fd, buf + have, READ_SIZE - have);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cl_fail_sys(e, CL_EOS, errno, "cannot read '%s'", k->name);
-		if (!n)
-			break;
-		have += (size_t)n;
-		if (ask_lines(k, buf, have, &used, e))
-			return -1;
-		have -= used;
-		memmove(buf, buf + used, have);
-		/* A line that fills the buffer is refused for its length. */
-		if (put(k, e) || (have == READ_SIZE && ask(k, buf, have, e)))
-			return -1;
-	}
-	return have ? ask(k, buf, have, e) : 0;
-}
-
-static int open_questions(const char *path, struct cl_err *e)
-{
-	int fd = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC)
-				   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-
-	return fd < 0 ? cl_fail_sys(e, CL_EUNAVAIL, errno, "cannot open '%s'", path) : fd;
 }
 
 static void asker_release(struct asker *k, size_t nrules)
@@ -180,18 +129,17 @@ int egress_check_file(
 		.json = c->json,
 		.all = true,
 		.out = CL_BUF_INIT};
-	cleanup_fd int fd = open_questions(path, e);
+	cleanup_fd int fd = cl_open_lines(path, e);
 	int rc;
 
 	if (fd < 0)
 		return -1;
 	flat_build(p, true, &flat);
 	k.endings = cl_calloc(p->nrules + 1, sizeof(*k.endings));
-	rc = ask_all(&k, fd, e);
+	rc = cl_each_line(
+		fd, &(struct cl_lines){.name = k.name, .arg = &k, .line = ask, .wait = put}, e);
 	/* The lines before one that is broken have their answers. */
-	if (!rc)
-		rc = put(&k, e);
-	else
+	if (rc)
 		(void)fwrite(k.out.p, 1, k.out.len, stdout);
 	asker_release(&k, p->nrules);
 	return rc ? rc : !k.all;

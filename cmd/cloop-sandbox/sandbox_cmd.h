@@ -46,6 +46,7 @@ void sbx_put(const char *text, size_t len);
 
 int sbx_check(struct cl_ctx *c, struct cl_err *e);
 int sbx_resolve(struct cl_ctx *c, struct cl_err *e);
+int sbx_image_check(struct cl_ctx *c, struct cl_err *e);
 extern const struct cl_spec sandbox_spec;
 
 #endif

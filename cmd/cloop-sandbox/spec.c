@@ -70,6 +70,44 @@ static const struct cl_example resolve_examples[] = {
 	{0},
 };
 
+static const struct cl_opt image_opts[] = {
+	{.name = "policy",
+		.type = CL_STR,
+		.arg = "FILE",
+		.def = "the hub's",
+		.help = "the mapping sandbox.image_policy as YAML or JSON, - for standard input",
+		.complete = CL_COMP_FILE},
+	{.name = "refs-file",
+		.type = CL_STR,
+		.arg = "FILE",
+		.help = "judge each line of this file too, - for standard input",
+		.complete = CL_COMP_FILE},
+	{0},
+};
+
+static const struct cl_operand image_operands[] = {
+	{.name = "REF",
+		.help = "a reference as image: names one",
+		.optional = true,
+		.repeat = true},
+	{0},
+};
+
+static const struct cl_exit image_exits[] = {
+	{1, "a reference is refused"},
+	{0},
+};
+
+static const struct cl_example image_examples[] = {
+	{"echo 'allowed_registries: [ghcr.io]' | cloop sandbox image check --policy - "
+	 "ghcr.io/acme/tools:1 evil.example/ghcr.io/tools",
+		"which images a policy lets a project name", true},
+	{"git grep -h '^image: ' -- '*/sandbox.yaml' | cut -c8- | cloop sandbox image check --json "
+	 "--refs-file -",
+		"every image of a repository, under the hub's policy", false},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "check",
 		.summary = "say what is wrong with a project's sandbox.yaml, and where",
@@ -78,6 +116,13 @@ static const struct cl_verb verbs[] = {
 		.exits = check_exits,
 		.examples = check_examples,
 		.run = sbx_check},
+	{.name = "image check",
+		.summary = "say whether the image policy lets a project name an image",
+		.opts = image_opts,
+		.operands = image_operands,
+		.exits = image_exits,
+		.examples = image_examples,
+		.run = sbx_image_check},
 	{.name = "resolve",
 		.summary = "print the normalised spec: clamps, requirements, hashes",
 		.opts = resolve_opts,
@@ -87,18 +132,25 @@ static const struct cl_verb verbs[] = {
 	{0},
 };
 
+static const struct cl_text environment[] = {
+	CL_ROWS_ENV_HUB,
+	{0},
+};
+
 static const struct cl_text files[] = {
+	CL_ROW_FILE_CONFIG,
 	CL_ROW_FILE_SANDBOX,
 	{0},
 };
 
-static const char *const see_also[] = {
-	"cloop(1)", "cloop-run(1)", "cloop-egress(1)", "cloop-sandbox.yaml(5)", NULL};
+static const char *const see_also[] = {"cloop(1)", "cloop-run(1)", "cloop-egress(1)",
+	"cloop-sandbox.yaml(5)", "cloop-config.yaml(5)", NULL};
 
 const struct cl_spec sandbox_spec = {
 	.name = "cloop-sandbox",
 	.summary = "check and explain what a project asks of its sandbox",
 	.verbs = verbs,
+	.environment = environment,
 	.files = files,
 	.see_also = see_also,
 };

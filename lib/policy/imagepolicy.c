@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "policy/imagepolicy.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -89,38 +90,63 @@ static bool allowed_repo(const struct ip_policy *p, const struct ir_ref *r)
 	return !p->repos.n;
 }
 
+static void deny(struct ip_decision *d, const char *rule)
+{
+	d->allowed = d->needs_pin = d->needs_signature = false;
+	d->rule = rule;
+}
+
 void ip_refuse(
 	struct ip_decision *d, const char *rule, const char *remediation, const char *fmt, ...)
 {
 	va_list ap;
 
-	d->allowed = d->needs_pin = d->needs_signature = false;
-	d->rule = rule;
+	deny(d, rule);
 	va_start(ap, fmt);
 	(void)vsnprintf(d->reason, sizeof(d->reason), fmt, ap);
 	va_end(ap);
 	(void)snprintf(d->remediation, sizeof(d->remediation), "%s", remediation);
 }
 
-/* A piece of a list for a remediation: a long one is cut. */
-static void add_list(struct cl_buf *out, const struct cl_strv *list)
+/* The parts one after the other, cut at the room there is; the last part is NULL. */
+static void join(char *out, size_t size, size_t at, const char *const *parts)
 {
-	for (size_t i = 0; i < list->n && out->len < 300; i++)
-		cl_buf_addf(out, "%s%s", i ? ", " : "", list->v[i]);
-	if (out->len >= 300)
-		cl_buf_adds(out, ", ...");
+	for (; *parts; parts++) {
+		size_t len = strlen(*parts);
+
+		len = len < size - 1 - at ? len : size - 1 - at;
+		memcpy(out + at, *parts, len);
+		at += len;
+	}
+	out[at] = '\0';
 }
 
+/* How much of a remediation a list may take. */
+#define LIST_ROOM 300
+
+/* "use an image from KEY=a, b, c, or ..."; a long list is cut. */
 static void refuse_listed(struct ip_decision *d, const char *rule, const char *what,
 	const char *value, const char *key, const struct cl_strv *list)
 {
-	cleanup_buf struct cl_buf fix = CL_BUF_INIT;
+	const char *const reason[] = {"image '", d->ref.original, "' comes from ", what, " '",
+		value, "', which is not on ", key, NULL};
+	const char *const begin[] = {"use an image from ", key, "=", NULL};
+	static const char *const end[] = {
+		", or have the operator extend sandbox.image_policy", NULL};
+	char *fix = d->remediation;
+	size_t i;
 
-	cl_buf_addf(&fix, "use an image from %s=", key);
-	add_list(&fix, list);
-	cl_buf_adds(&fix, ", or have the operator extend sandbox.image_policy");
-	ip_refuse(d, rule, fix.p, "image '%s' comes from %s '%s', which is not on %s",
-		d->ref.original, what, value, key);
+	deny(d, rule);
+	join(d->reason, sizeof(d->reason), 0, reason);
+	join(fix, LIST_ROOM, 0, begin);
+	for (i = 0; i < list->n && strlen(fix) + 3 < LIST_ROOM; i++) {
+		const char *const entry[] = {i ? ", " : "", list->v[i], NULL};
+
+		join(fix, LIST_ROOM, strlen(fix), entry);
+	}
+	if (strlen(fix) + 3 >= LIST_ROOM)
+		join(fix, LIST_ROOM + 6, strlen(fix), (const char *const[]){", ...", NULL});
+	join(fix, sizeof(d->remediation), strlen(fix), end);
 }
 
 /* Rules 3 to 5 of facts 2.2, on a reference that names a registry. */
@@ -130,8 +156,10 @@ static void judge(const struct ip_policy *p, struct ip_decision *d)
 		refuse_listed(d, IP_RULE_REGISTRY, "registry", d->ref.registry,
 			"allowed_registries", &p->registries);
 	} else if (!allowed_repo(p, &d->ref)) {
-		cleanup_free char *name = cl_asprintf("%s/%s", d->ref.registry, d->ref.repository);
+		char name[2 * IR_MAX + 16];
 
+		join(name, sizeof(name), 0,
+			(const char *const[]){d->ref.registry, "/", d->ref.repository, NULL});
 		refuse_listed(
 			d, IP_RULE_REPOSITORY, "repository", name, "allowed_repos", &p->repos);
 	} else if (p->require_digest && !*d->ref.digest) {
@@ -145,7 +173,11 @@ void ip_decide(const struct ip_policy *p, const char *reference, struct ip_decis
 {
 	struct cl_err e;
 
-	*out = (struct ip_decision){.allowed = true, .policy_active = ip_policy_active(p)};
+	out->allowed = true;
+	out->needs_pin = out->needs_signature = false;
+	out->policy_active = ip_policy_active(p);
+	out->rule = NULL;
+	*out->reason = *out->remediation = '\0';
 	if (ir_parse(reference, &out->ref, &e)) {
 		ip_refuse(out, IP_RULE_SYNTAX, e.fix, "%s", e.msg);
 		return;
@@ -190,26 +222,30 @@ int ip_decision_err(const struct ip_decision *d, struct cl_err *e)
 	return cl_rule(e, d->rule);
 }
 
-/* Text for JSON: a reference may hold bytes that are no UTF-8. */
-static json_t *text(const char *s)
+static void member(struct cl_buf *out, const char *key, const char *text)
 {
-	json_t *j = json_string(s);
-
-	return j ? j : json_string("(not UTF-8)");
+	cl_buf_adds(out, key);
+	if (text)
+		cl_json_quote(out, text);
+	else
+		cl_buf_add(out, "null", 4);
 }
 
-json_t *ip_decision_json(const struct ip_decision *d)
+void ip_decision_json(const struct ip_decision *d, struct cl_buf *out)
 {
-	json_t *j = json_pack("{s:o, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:b}", "reference",
-		text(d->ref.original), "registry", d->ref.registry, "repository", d->ref.repository,
-		"tag", d->ref.tag, "digest", d->ref.digest, "qualified", d->ref.qualified,
-		"allowed", d->allowed, "needs_pin", d->needs_pin, "needs_signature",
-		d->needs_signature, "policy_active", d->policy_active);
+	const bool no = !d->allowed;
 
-	if (d->allowed)
-		return j;
-	(void)json_object_set_new(j, "rule", json_string(d->rule));
-	(void)json_object_set_new(j, "reason", text(d->reason));
-	(void)json_object_set_new(j, "remediation", json_string(d->remediation));
-	return j;
+	cl_buf_adds(out, d->allowed ? "{\"allowed\":true" : "{\"allowed\":false");
+	member(out, ",\"digest\":", d->ref.digest);
+	cl_buf_adds(out, d->needs_pin ? ",\"needs_pin\":true" : ",\"needs_pin\":false");
+	cl_buf_adds(out,
+		d->needs_signature ? ",\"needs_signature\":true" : ",\"needs_signature\":false");
+	member(out, ",\"reason\":", no ? d->reason : NULL);
+	member(out, ",\"reference\":", d->ref.original);
+	member(out, ",\"registry\":", d->ref.registry);
+	member(out, ",\"remediation\":", no ? d->remediation : NULL);
+	member(out, ",\"repository\":", d->ref.repository);
+	member(out, ",\"rule\":", no ? d->rule : NULL);
+	member(out, ",\"tag\":", d->ref.tag);
+	cl_buf_addc(out, '}');
 }

@@ -78,7 +78,11 @@ void ip_refuse(struct ip_decision *d, const char *rule, const char *remediation,
  * the rest CL_EREFUSED with slug "sandbox_image_denied". Returns -1; 0 when allowed.
  */
 int ip_decision_err(const struct ip_decision *d, struct cl_err *e);
-/* {reference, registry, repository, tag, digest, qualified, allowed, rule, ...}; owned. */
-json_t *ip_decision_json(const struct ip_decision *d);
+/*
+ * {reference, allowed, rule, reason, remediation, registry, repository, tag, digest, needs_pin,
+ * needs_signature} as one line of JSON without its end, keys sorted; rule, reason and
+ * remediation are null when it is allowed, parts that there are not are "". Added to out.
+ */
+void ip_decision_json(const struct ip_decision *d, struct cl_buf *out);
 
 #endif

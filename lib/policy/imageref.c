@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static int bad(struct cl_err *e, const char *text, const char *why, const char *fix)
@@ -35,6 +34,39 @@ static int check_bytes(const char *text, struct cl_err *e)
 	return 0;
 }
 
+/* Classes of characters, as comparisons: references come by the million. */
+static bool digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool lower_or_digit(char c)
+{
+	return digit(c) || (c >= 'a' && c <= 'z');
+}
+
+static bool alnum(char c)
+{
+	return lower_or_digit(c) || (c >= 'A' && c <= 'Z');
+}
+
+static bool all_hex(const char *s)
+{
+	while (digit(*s) || (*s >= 'a' && *s <= 'f'))
+		s++;
+	return !*s;
+}
+
+/* 1-128 of letters, digits, '_', '.', '-', the last two not in front. */
+static bool tag_ok(const char *s)
+{
+	const char *p = s;
+
+	while (alnum(*p) || *p == '_' || *p == '.' || *p == '-')
+		p++;
+	return p > s && !*p && p - s <= 128 && *s != '.' && *s != '-';
+}
+
 static bool digest_ok(const char *s)
 {
 	static const struct {
@@ -46,7 +78,7 @@ static bool digest_ok(const char *s)
 		const char *hex = s + strlen(kinds[i].prefix);
 
 		if (cl_starts(s, kinds[i].prefix) && strlen(hex) == kinds[i].hex)
-			return cl_all_in(hex, CL_DIGITS "abcdef");
+			return all_hex(hex);
 	}
 	return false;
 }
@@ -84,8 +116,7 @@ static int take_tag(const char *text, char *rest, struct ir_ref *out, struct cl_
 		return 0;
 	if (colon == rest)
 		return bad(e, text, "has nothing before its tag", "put the repository in front");
-	if (strlen(colon + 1) > 128 || !cl_all_in(colon + 1, CL_ALNUM "_.-") || colon[1] == '.' ||
-		colon[1] == '-')
+	if (!tag_ok(colon + 1))
 		return bad(e, text, "has a malformed tag",
 			"a tag is 1-128 of letters, digits, '_', '.', '-', and starts with none of "
 			"'.' and '-'");
@@ -102,11 +133,6 @@ bool ir_names_registry(const char *first, size_t len)
 		if (first[i] == '.' || first[i] == ':' || (first[i] >= 'A' && first[i] <= 'Z'))
 			return true;
 	return false;
-}
-
-static bool alnum(char c)
-{
-	return c && strchr(CL_ALNUM, c);
 }
 
 /* Labels joined by dots (RFC 1123): none empty, alphanumeric at both ends. */
@@ -161,23 +187,21 @@ bool ir_registry(const char *text, char out[IR_MAX + 1])
 
 bool ir_repository(const char *text)
 {
-	static const char edge[] = CL_LOWER CL_DIGITS;
-
 	for (const char *p = text;; p++) {
-		size_t len = strcspn(p, "/");
+		const char *start = p;
 
-		if (!len || strspn(p, CL_LOWER CL_DIGITS "._-") != len || !strchr(edge, p[0]) ||
-			!strchr(edge, p[len - 1]))
+		while (lower_or_digit(*p) || *p == '.' || *p == '_' || *p == '-')
+			p++;
+		if (p == start || !lower_or_digit(*start) || !lower_or_digit(p[-1]))
 			return false;
-		p += len;
-		if (!*p)
-			return true;
+		if (*p != '/')
+			return !*p;
 	}
 }
 
 void ir_qualify(struct ir_ref *r, const char *registry)
 {
-	(void)snprintf(r->registry, sizeof(r->registry), "%s", registry);
+	copy(r->registry, registry, strnlen(registry, IR_MAX));
 	if (!strcmp(registry, IR_DOCKER) && *r->repository && !strchr(r->repository, '/')) {
 		memmove(r->repository + 8, r->repository, strlen(r->repository) + 1);
 		memcpy(r->repository, "library/", 8);
@@ -201,7 +225,7 @@ static int take_name(const char *text, const char *rest, struct ir_ref *out, str
 		return bad(e, text, "names a malformed repository",
 			"its path is of lower-case letters, digits, '.', '_', '-', and each part "
 			"starts and ends with a letter or a digit");
-	(void)snprintf(out->repository, sizeof(out->repository), "%s", repo);
+	copy(out->repository, repo, strlen(repo));
 	if (out->qualified)
 		ir_qualify(out, registry);
 	return 0;
@@ -211,7 +235,9 @@ int ir_parse(const char *text, struct ir_ref *out, struct cl_err *e)
 {
 	char rest[IR_MAX + 1];
 
-	*out = (struct ir_ref){0};
+	/* Each text is ended, not cleared: references come by the million. */
+	*out->registry = *out->repository = *out->tag = *out->digest = '\0';
+	out->qualified = false;
 	copy(out->original, text, cl_utf8_cut(text, strlen(text), IR_MAX));
 	if (check_bytes(text, e))
 		return -1;
