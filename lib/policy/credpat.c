@@ -1,22 +1,55 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "policy/credpat.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "policy/credpat_internal.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-size_t cp_run_to(const struct cp_text *t, size_t from, const char *set, size_t max)
+static const unsigned short kinds[256] = {
+	['a' ... 'z'] = CP_LOWER,
+	['A' ... 'Z'] = CP_UPPER,
+	['0' ... '9'] = CP_DIGITS,
+	['_'] = CP_UNDER,
+	['-'] = CP_DASH,
+	['.'] = CP_DOT,
+	['+'] = CP_PLUS,
+	['='] = CP_PLUS,
+	['/'] = CP_SLASH,
+	['~'] = CP_TILDE,
+	[':'] = CP_COLON,
+	['$'] = CP_SIGIL,
+	['%'] = CP_SIGIL,
+	['!'] = CP_MARKS,
+	['&'] = CP_MARKS,
+	['\''] = CP_MARKS,
+	['('] = CP_MARKS,
+	[')'] = CP_MARKS,
+	['*'] = CP_MARKS,
+	[','] = CP_MARKS,
+	[';'] = CP_MARKS,
+	[' '] = CP_BLANK,
+	['\r'] = CP_LINE,
+	['\n'] = CP_LINE,
+};
+
+bool cp_in(unsigned set, char c)
+{
+	return kinds[(unsigned char)c] & set;
+}
+
+size_t cp_run_to(const struct cp_text *t, size_t from, unsigned set, size_t max)
 {
 	size_t n = 0;
 
-	while (from + n < t->len && n < max && t->p[from + n] && strchr(set, t->p[from + n]))
+	while (from + n < t->len && n < max && cp_in(set, t->p[from + n]))
 		n++;
 	return n;
 }
 
-size_t cp_run(const struct cp_text *t, size_t from, const char *set)
+size_t cp_run(const struct cp_text *t, size_t from, unsigned set)
 {
 	return cp_run_to(t, from, set, CP_MAX);
 }
@@ -33,13 +66,13 @@ char cp_before(const struct cp_text *t)
 
 bool cp_is_word(char c)
 {
-	return c && strchr(CL_ALNUM "_", c);
+	return cp_in(CP_ALNUM | CP_UNDER, c);
 }
 
-bool cp_has(const char *s, size_t n, const char *set)
+bool cp_has(const char *s, size_t n, unsigned set)
 {
 	for (size_t i = 0; i < n; i++)
-		if (s[i] && strchr(set, s[i]))
+		if (cp_in(set, s[i]))
 			return true;
 	return false;
 }
@@ -58,10 +91,10 @@ bool cp_generated(const char *s, size_t n)
 {
 	if (n < 8 || cp_monotonous(s, n) || strchr("$<{%[*", *s))
 		return false;
-	if (cp_has(s, n, CL_DIGITS) || n >= 32)
+	if (cp_has(s, n, CP_DIGITS) || n >= 32)
 		return true;
-	return n >= 16 && cp_has(s + 1, n - 1, CL_UPPER) && cp_has(s, n, CL_LOWER) &&
-	       !cp_has(s, n, ".(/");
+	return n >= 16 && cp_has(s + 1, n - 1, CP_UPPER) && cp_has(s, n, CP_LOWER) &&
+	       !cp_has(s, n, CP_DOT | CP_MARKS | CP_SLASH);
 }
 
 enum cp_verdict cp_more(struct cp_match *m, size_t from)
@@ -70,7 +103,7 @@ enum cp_verdict cp_more(struct cp_match *m, size_t from)
 	return CP_MORE;
 }
 
-enum cp_verdict cp_yes(struct cp_match *m, size_t from, size_t to, const char *set)
+enum cp_verdict cp_yes(struct cp_match *m, size_t from, size_t to, unsigned set)
 {
 	m->from = from;
 	m->to = to;
@@ -79,13 +112,13 @@ enum cp_verdict cp_yes(struct cp_match *m, size_t from, size_t to, const char *s
 }
 
 enum cp_verdict cp_yes_run(
-	const struct cp_text *t, struct cp_match *m, size_t from, size_t body, const char *set)
+	const struct cp_text *t, struct cp_match *m, size_t from, size_t body, unsigned set)
 {
 	size_t n = cp_run(t, body, set);
 
 	if (cp_open(t, body + n))
 		return cp_more(m, from);
-	while (n > 1 && strchr("._-", t->p[body + n - 1]))
+	while (n > 1 && cp_in(CP_DOT | CP_UNDER | CP_DASH, t->p[body + n - 1]))
 		n--;
 	return cp_yes(m, from, body + n, set);
 }
@@ -101,7 +134,7 @@ enum {
 };
 
 struct plain {
-	const char *set;
+	unsigned set;
 	size_t min, max; /* of the body; max 0: any */
 	unsigned flags;
 };
@@ -118,9 +151,9 @@ static enum cp_verdict plain(
 		return cp_more(m, t->at);
 	if (n < r->min || (r->max && n > r->max) || cp_monotonous(body, n))
 		return CP_NO;
-	if ((r->flags & MIXED) && !cp_has(body, n, CL_DIGITS CL_UPPER))
+	if ((r->flags & MIXED) && !cp_has(body, n, CP_DIGITS | CP_UPPER))
 		return CP_NO;
-	if ((r->flags & DIGIT) && !cp_has(body, n, CL_DIGITS))
+	if ((r->flags & DIGIT) && !cp_has(body, n, CP_DIGITS))
 		return CP_NO;
 	if ((r->flags & ALONE) && from + n < t->len && cp_is_word(t->p[from + n]))
 		return CP_NO;
@@ -132,7 +165,7 @@ static enum cp_verdict plain(
 /* The long form, with dots and underscores; its digits alone; or the classic 16 and more. */
 static enum cp_verdict github(const struct cp_text *t, size_t lead, struct cp_match *m)
 {
-	static const char set[] = CL_ALNUM "_.";
+	const unsigned set = CP_ALNUM | CP_UNDER | CP_DOT;
 	size_t from = t->at + lead, n, short_n, digits;
 	const char *body = t->p + from;
 
@@ -141,14 +174,14 @@ static enum cp_verdict github(const struct cp_text *t, size_t lead, struct cp_ma
 	n = cp_run_to(t, from, set, CP_JUDGED);
 	if (cp_open(t, from + n))
 		return cp_more(m, t->at);
-	short_n = cp_run_to(t, from, CL_ALNUM, CP_JUDGED);
-	digits = cp_run_to(t, from, CL_DIGITS, CP_JUDGED);
-	if (n >= 31 && !cp_monotonous(body, n) && cp_has(body, n, CL_DIGITS CL_UPPER))
+	short_n = cp_run_to(t, from, CP_ALNUM, CP_JUDGED);
+	digits = cp_run_to(t, from, CP_DIGITS, CP_JUDGED);
+	if (n >= 31 && !cp_monotonous(body, n) && cp_has(body, n, CP_DIGITS | CP_UPPER))
 		return cp_yes_run(t, m, t->at, from, set);
 	if (digits && digits < n && body[digits] == '_')
 		return cp_yes_run(t, m, t->at, from, set);
 	if (short_n >= 16 && !cp_monotonous(body, short_n))
-		return cp_yes(m, t->at, from + short_n, CL_ALNUM);
+		return cp_yes(m, t->at, from + short_n, CP_ALNUM);
 	return CP_NO;
 }
 
@@ -180,14 +213,14 @@ static enum cp_verdict jwt(const struct cp_text *t, size_t lead, struct cp_match
 }
 
 static const struct plain keys[] = {
-	{CP_URL, 12, 0, 0},                               /* cloop's own, with dots */
-	{CP_WORD, 16, 0, START},                          /* cloopenroll1 */
-	{CL_ALNUM "_", 16, 0, MIXED | START},             /* github_pat_ */
-	{CP_WORD, 12, 0, START},                          /* sk-ant-, sk-proj- */
-	{CP_WORD, 20, 0, START | DIGIT},                  /* sk- */
-	{CL_ALNUM "-", 10, 0, START | DIGIT},             /* xoxb-, xapp- */
-	{CL_UPPER CL_DIGITS, 16, 16, ALONE | NO_EXAMPLE}, /* AKIA */
-	{CP_WORD, 30, 0, START},                          /* AIza */
+	{CP_URL, 12, 0, 0},                                 /* cloop's own, with dots */
+	{CP_WORD, 16, 0, START},                            /* cloopenroll1 */
+	{CP_ALNUM | CP_UNDER, 16, 0, MIXED | START},        /* github_pat_ */
+	{CP_WORD, 12, 0, START},                            /* sk-ant-, sk-proj- */
+	{CP_WORD, 20, 0, START | DIGIT},                    /* sk- */
+	{CP_ALNUM | CP_DASH, 10, 0, START | DIGIT},         /* xoxb-, xapp- */
+	{CP_UPPER | CP_DIGITS, 16, 16, ALONE | NO_EXAMPLE}, /* AKIA */
+	{CP_WORD, 30, 0, START},                            /* AIza */
 };
 
 /* ---- the table ---- */

@@ -22,8 +22,11 @@
 struct cp_match {
 	const char *detector; /* static: "github-token", "jwt", ... */
 	size_t from, to;      /* the credential, in the text */
-	const char *set;      /* the characters that would go on with it */
+	unsigned set;         /* the characters that would go on with it, for cp_in */
 };
+
+/* True when the character is one of the set. */
+bool cp_in(unsigned set, char c);
 
 enum cp_verdict {
 	CP_NO,

@@ -5,8 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#define VALUE CL_ALNUM "_-.~+/=:%$"
-
 /*
  * Behind a key: quotes and blanks, ':' or '=', blanks, a quote. False: it is no key of a value.
  * *pos is then where the value starts; it is the text's end when the text ends before.
@@ -38,12 +36,12 @@ enum cp_verdict cp_field(const struct cp_text *t, size_t lead, struct cp_match *
 
 	if (!skip_separator(t, t->at + lead, &from))
 		return CP_NO;
-	n = cp_run_to(t, from, VALUE, CP_JUDGED);
+	n = cp_run_to(t, from, CP_VALUE, CP_JUDGED);
 	if (cp_open(t, from + n))
 		return cp_more(m, from);
 	if (from + n < t->len && strchr("({[", t->p[from + n]))
 		return CP_NO;
-	return cp_generated(t->p + from, n) ? cp_yes_run(t, m, from, from, VALUE) : CP_NO;
+	return cp_generated(t->p + from, n) ? cp_yes_run(t, m, from, from, CP_VALUE) : CP_NO;
 }
 
 enum cp_verdict cp_key_data(const struct cp_text *t, size_t lead, struct cp_match *m)
@@ -75,8 +73,8 @@ enum cp_verdict cp_aws_secret(const struct cp_text *t, size_t lead, struct cp_ma
 /* A scheme's name before the credential: Basic, Bearer, token, Negotiate (RFC 9110 11.4). */
 static size_t scheme(const struct cp_text *t, size_t from)
 {
-	size_t n = cp_run_to(t, from, CL_ALNUM "-", 17),
-	       blanks = n ? cp_run_to(t, from + n, " ", 8) : 0;
+	size_t n = cp_run_to(t, from, CP_ALNUM | CP_DASH, 17),
+	       blanks = n ? cp_run_to(t, from + n, CP_BLANK, 8) : 0;
 
 	return n <= 16 && blanks ? n + blanks : 0;
 }
@@ -87,28 +85,28 @@ enum cp_verdict cp_authorization(const struct cp_text *t, size_t lead, struct cp
 
 	if (!skip_separator(t, t->at + lead, &from))
 		return CP_NO;
-	n = cp_run_to(t, from, VALUE, CP_JUDGED);
+	n = cp_run_to(t, from, CP_VALUE, CP_JUDGED);
 	if (cp_open(t, from + n))
 		return cp_more(m, from);
 	from += scheme(t, from);
-	n = cp_run_to(t, from, VALUE, CP_JUDGED);
+	n = cp_run_to(t, from, CP_VALUE, CP_JUDGED);
 	if (cp_open(t, from + n))
 		return cp_more(m, from);
 	if (n < 8 || strchr("$<{%", t->p[from]) || cp_monotonous(t->p + from, n))
 		return CP_NO;
-	return cp_yes_run(t, m, from, from, VALUE);
+	return cp_yes_run(t, m, from, from, CP_VALUE);
 }
 
 enum cp_verdict cp_bearer(const struct cp_text *t, size_t lead, struct cp_match *m)
 {
-	size_t blanks = cp_run_to(t, t->at + lead, " ", 8), from = t->at + lead + blanks, n;
+	size_t blanks = cp_run_to(t, t->at + lead, CP_BLANK, 8), from = t->at + lead + blanks, n;
 
 	if (cp_is_word(cp_before(t)) || (!blanks && from < t->len))
 		return CP_NO;
-	n = cp_run_to(t, from, VALUE, CP_JUDGED);
+	n = cp_run_to(t, from, CP_VALUE, CP_JUDGED);
 	if (cp_open(t, from + n))
 		return cp_more(m, from);
-	return n >= 16 && cp_generated(t->p + from, n) ? cp_yes_run(t, m, from, from, VALUE)
+	return n >= 16 && cp_generated(t->p + from, n) ? cp_yes_run(t, m, from, from, CP_VALUE)
 						       : CP_NO;
 }
 
@@ -120,7 +118,7 @@ static bool template(const char *s, size_t n)
 /* The part of scheme://user:password@host that is secret (RFC 3986 3.2.1). */
 enum cp_verdict cp_userinfo(const struct cp_text *t, size_t lead, struct cp_match *m)
 {
-	static const char set[] = CL_ALNUM "-._~%!$&'()*+,;=:";
+	const unsigned set = CP_URL | CP_PLUS | CP_TILDE | CP_COLON | CP_SIGIL | CP_MARKS;
 	size_t from = t->at + lead, n = cp_run(t, from, set), user;
 	const char *p = t->p + from, *colon;
 
@@ -158,7 +156,8 @@ static size_t header(const struct cp_text *t, size_t i)
 		size_t n = strlen(names[k]);
 
 		if (t->len - i >= n && !memcmp(t->p + i, names[k], n))
-			return n + cp_run(t, i + n, CL_ALNUM " ,-./:;()");
+			return n +
+			       cp_run(t, i + n, CP_URL | CP_SLASH | CP_COLON | CP_MARKS | CP_BLANK);
 	}
 	return 0;
 }
@@ -186,16 +185,16 @@ static size_t key_lines(const struct cp_text *t, size_t i)
 		good = i;
 	}
 	if (t->len - i >= 9 && !memcmp(t->p + i, "-----END ", 9)) {
-		i += 9 + cp_run(t, i + 9, CL_UPPER CL_DIGITS " ");
-		return i + cp_run(t, i, "-");
+		i += 9 + cp_run(t, i + 9, CP_UPPER | CP_DIGITS | CP_BLANK);
+		return i + cp_run(t, i, CP_DASH);
 	}
 	return good;
 }
 
 enum cp_verdict cp_pem(const struct cp_text *t, size_t lead, struct cp_match *m)
 {
-	static const char more[] = CP_B64 "\r\n";
-	size_t i = t->at + lead, n = cp_run(t, i, CL_UPPER CL_DIGITS " "), end;
+	const unsigned more = CP_B64 | CP_LINE;
+	size_t i = t->at + lead, n = cp_run(t, i, CP_UPPER | CP_DIGITS | CP_BLANK), end;
 	const char *label = t->p + i;
 
 	if (cp_open(t, i + n + 5))
@@ -204,7 +203,7 @@ enum cp_verdict cp_pem(const struct cp_text *t, size_t lead, struct cp_match *m)
 		return CP_NO;
 	if (!memmem(label, n, "PRIVATE KEY", 11))
 		return CP_NO;
-	i += n + cp_run(t, i + n, "-");
+	i += n + cp_run(t, i + n, CP_DASH);
 	end = key_lines(t, i);
 	if (cp_open(t, end) || (cp_open(t, t->len) && end + 80 > t->len && t->p[end - 1] != '-'))
 		return cp_more(m, t->at);

@@ -3,12 +3,30 @@
 #ifndef CL_POLICY_CREDPAT_INTERNAL_H
 #define CL_POLICY_CREDPAT_INTERNAL_H
 
-#include "base/text.h"
 #include "policy/credpat.h"
 
-#define CP_WORD CL_ALNUM "_-"
-#define CP_URL  CL_ALNUM "_-."
-#define CP_B64  CL_ALNUM "+/="
+/* Sets of characters, as bits of the table in credpat.c. */
+enum {
+	CP_LOWER = 1,
+	CP_UPPER = 2,
+	CP_DIGITS = 4,
+	CP_UNDER = 8,
+	CP_DASH = 16,
+	CP_DOT = 32,
+	CP_PLUS = 64, /* + = */
+	CP_SLASH = 128,
+	CP_TILDE = 256,
+	CP_COLON = 512,
+	CP_SIGIL = 1024, /* $ % */
+	CP_MARKS = 2048, /* the rest of what RFC 3986 takes in userinfo */
+	CP_BLANK = 4096,
+	CP_LINE = 8192, /* CR LF */
+	CP_ALNUM = CP_LOWER | CP_UPPER | CP_DIGITS,
+	CP_WORD = CP_ALNUM | CP_UNDER | CP_DASH,
+	CP_URL = CP_WORD | CP_DOT,
+	CP_B64 = CP_ALNUM | CP_PLUS | CP_SLASH,
+	CP_VALUE = CP_URL | CP_PLUS | CP_SLASH | CP_TILDE | CP_COLON | CP_SIGIL,
+};
 
 /* A text being looked at from `at`, where the detector's lead stands. */
 struct cp_text {
@@ -21,8 +39,8 @@ struct cp_text {
 #define CP_JUDGED 256
 
 /* Bytes of the set from `from` on, never more than CP_MAX, or than max. */
-size_t cp_run(const struct cp_text *t, size_t from, const char *set);
-size_t cp_run_to(const struct cp_text *t, size_t from, const char *set, size_t max);
+size_t cp_run(const struct cp_text *t, size_t from, unsigned set);
+size_t cp_run_to(const struct cp_text *t, size_t from, unsigned set, size_t max);
 /* True when the text ends at `pos` and may go on. */
 bool cp_open(const struct cp_text *t, size_t pos);
 /* The byte before `at`, or ' '. */
@@ -30,14 +48,14 @@ char cp_before(const struct cp_text *t);
 bool cp_is_word(char c);
 /* One character makes up more than half of it. */
 bool cp_monotonous(const char *s, size_t n);
-bool cp_has(const char *s, size_t n, const char *set);
+bool cp_has(const char *s, size_t n, unsigned set);
 /* A digit, a capital inside, or 32 characters and more; no template, no placeholder. */
 bool cp_generated(const char *s, size_t n);
 enum cp_verdict cp_more(struct cp_match *m, size_t from);
-enum cp_verdict cp_yes(struct cp_match *m, size_t from, size_t to, const char *set);
+enum cp_verdict cp_yes(struct cp_match *m, size_t from, size_t to, unsigned set);
 /* The whole run of the set from `body` on is the credential, or may be when the text ends. */
 enum cp_verdict cp_yes_run(
-	const struct cp_text *t, struct cp_match *m, size_t from, size_t body, const char *set);
+	const struct cp_text *t, struct cp_match *m, size_t from, size_t body, unsigned set);
 
 /* Detectors of words with a value behind them; the lead is matched already. */
 enum cp_verdict cp_field(const struct cp_text *t, size_t lead, struct cp_match *m);

@@ -51,8 +51,8 @@ struct scrub {
 	/* The stream: bytes that left (for what they say of those that follow), then held ones. */
 	struct cl_buf buf;
 	size_t left;
-	size_t covered;     /* of the held ones, taken out already */
-	const char *follow; /* what goes on with a credential that was too long to hold */
+	size_t covered;  /* of the held ones, taken out already */
+	unsigned follow; /* what goes on with a credential that was too long to hold */
 	struct span *spans;
 	size_t nspans, spans_cap;
 	unsigned long long count;
@@ -292,9 +292,9 @@ static size_t go_on(struct scrub *s, const struct cp_match *m)
 
 	if (m->to - m->from < CP_MAX - CP_CONTEXT)
 		return to;
-	while (to < s->buf.len && s->buf.p[to] && strchr(m->set, s->buf.p[to]))
+	while (to < s->buf.len && cp_in(m->set, s->buf.p[to]))
 		to++;
-	s->follow = to == s->buf.len ? m->set : NULL;
+	s->follow = to == s->buf.len ? m->set : 0;
 	return to;
 }
 
@@ -395,11 +395,11 @@ static void follow(struct scrub *s)
 {
 	size_t at = s->left + s->covered;
 
-	while (at < s->buf.len && s->buf.p[at] && strchr(s->follow, s->buf.p[at]))
+	while (at < s->buf.len && cp_in(s->follow, s->buf.p[at]))
 		at++;
 	s->covered = at - s->left;
 	if (at < s->buf.len)
-		s->follow = NULL;
+		s->follow = 0;
 }
 
 static void piece(struct scrub *s, const char *in, size_t len, struct cl_buf *out)
@@ -451,5 +451,5 @@ void scrub_flush(struct scrub *s, struct cl_buf *out)
 	emit(s, s->buf.len, out);
 	cl_buf_reset(&s->buf);
 	s->left = s->covered = 0;
-	s->follow = NULL;
+	s->follow = 0;
 }
