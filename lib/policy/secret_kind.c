@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "policy/credpat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ int sec_kind_parse(const char *word, enum sec_kind *out, struct cl_err *e)
 {
 	cleanup_free char *w = cl_trim_dup(word), *all = NULL;
 	const char *names[SEC_NKINDS], *near;
+	char echo[CP_ECHO];
 
 	cl_lower(w);
 	for (int k = 0; k < SEC_NKINDS; k++) {
@@ -106,16 +108,20 @@ int sec_kind_parse(const char *word, enum sec_kind *out, struct cl_err *e)
 	all = cl_join(names, SEC_NKINDS, ", ");
 	near = cl_nearest(w, names, SEC_NKINDS);
 	/* Whoever mixed up the operands may have typed the credential here. */
-	(void)cl_fail(e, CL_EDATA, "'%.12s%s' is no kind of secret", w, strlen(w) > 12 ? "…" : "");
+	cp_echo(w, echo);
+	(void)cl_fail(e, CL_EDATA, "'%s' is no kind of secret", echo);
 	(void)cl_slug(e, "unknown_kind");
 	if (near)
 		return cl_fix(e, "did you mean %s? The kinds are %s", near, all);
 	return cl_fix(e, "the kinds are %s", all);
 }
 
-static int bad_name(struct cl_err *e, const char *why)
+static int bad_name(struct cl_err *e, const char *name, const char *why)
 {
-	(void)cl_fail(e, CL_EDATA, "the secret's name %s", why);
+	char echo[CP_ECHO];
+
+	cp_echo(name, echo);
+	(void)cl_fail(e, CL_EDATA, "the secret's name '%s' %s", echo, why);
 	(void)cl_slug(e, "invalid_name");
 	return cl_fix(e, "a name is 1 to 128 letters, digits, '-', '_' and '.', for example "
 			 "deploy-pat");
@@ -123,19 +129,19 @@ static int bad_name(struct cl_err *e, const char *why)
 
 int sec_name_check(const char *name, struct cl_err *e)
 {
-	size_t len = strlen(name), ok = strspn(name, CL_ALNUM "-_.");
+	size_t len = strlen(name), ok = strspn(name, CL_ALNUM "-_."), n;
 	char why[80];
 
 	if (!len)
-		return bad_name(e, "is empty");
+		return bad_name(e, name, "is empty");
 	if (len > 128)
-		return bad_name(e, "is longer than 128 bytes");
+		return bad_name(e, name, "is longer than 128 bytes");
 	if (!name[ok])
 		return 0;
-	(void)snprintf(why, sizeof(why), "has '%.*s' in it (character %zu)",
-		(int)(cl_utf8_next(name + ok, len - ok) ? cl_utf8_next(name + ok, len - ok) : 1),
+	n = cl_utf8_next(name + ok, len - ok);
+	(void)snprintf(why, sizeof(why), "has '%.*s' in it (character %zu)", n ? (int)n : 1,
 		name + ok, ok + 1);
-	return bad_name(e, why);
+	return bad_name(e, name, why);
 }
 
 void sec_fingerprint(const void *sealed, size_t len, char out[SEC_FINGERPRINT])

@@ -93,7 +93,8 @@ int sec_kind_parse(const char *word, enum sec_kind *out, struct cl_err *e);
 
 /*
  * A secret's name: 1-128 bytes of ASCII letters, digits, '-', '_', '.'. CL_EDATA with slug
- * "invalid_name"; the message quotes the first bad character.
+ * "invalid_name"; the message quotes the first bad character,
+ * and of the name what cp_echo shows.
  */
 int sec_name_check(const char *name, struct cl_err *e);
 

@@ -7,6 +7,7 @@
 #include "policy/secret_lease.h"
 #include "policy/secret_pattern.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -161,13 +162,33 @@ struct setting {
 	const struct sec_offer *o;
 	struct sec_material *m;
 	struct cl_strv names;
+	size_t too_long; /* the most that its value may be; 0: none was longer */
+	char name[64];   /* whose */
 };
 
-static void set_one(struct setting *s, const char *name, const char *value, size_t len)
+/* NAME=VALUE and a NUL, as execve(2) takes it (MAX_ARG_STRLEN). */
+#define VARIABLE_MAX 131072
+
+static bool wanted(const struct setting *s, const char *name)
 {
 	const struct cl_strv *keys = &s->o->grant->constraints->list[SEC_ENV_KEYS];
 
-	if (!variable_ok(name) || (keys->n && !cl_strv_has(keys, name)))
+	return variable_ok(name) && (!keys->n || cl_strv_has(keys, name));
+}
+
+static void measure(struct setting *s, const char *name, size_t len)
+{
+	size_t head = strlen(name) + 2;
+
+	if (!wanted(s, name) || (head < VARIABLE_MAX && len <= VARIABLE_MAX - head))
+		return;
+	(void)snprintf(s->name, sizeof(s->name), "%s", name);
+	s->too_long = head < VARIABLE_MAX ? VARIABLE_MAX - head : 1;
+}
+
+static void set_one(struct setting *s, const char *name, const char *value, size_t len)
+{
+	if (s->too_long || !wanted(s, name))
 		return;
 	if (!s->m)
 		s->m = sec_lease_material(s->l, s->o->grant);
@@ -190,13 +211,24 @@ static bool set_object(struct setting *s, const char *p, size_t n)
 		if (!json_is_string(v))
 			return false;
 	json_object_foreach (d.root, key, v)
+		measure(s, key, json_string_length(v));
+	json_object_foreach (d.root, key, v)
 		set_one(s, key, json_string_value(v), json_string_length(v));
 	return true;
 }
 
-static void no_key(const struct sec_offer *o, struct cl_err *e)
+static void no_key(const struct setting *s, struct cl_err *e)
 {
+	const struct sec_offer *o = s->o;
 	cleanup_free char *keys = joined(&o->grant->constraints->list[SEC_ENV_KEYS]);
+
+	if (s->too_long) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"env secret %s: the value of %s is longer than the %zu bytes that a "
+			"variable can hold",
+			o->grant->secret_name, s->name, s->too_long);
+		return;
+	}
 
 	if (*keys)
 		(void)cl_fail(e, CL_EREFUSED, "env secret %s has no key matching %s",
@@ -212,7 +244,7 @@ static void no_key(const struct sec_offer *o, struct cl_err *e)
 void sec_build_env(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct setting s = {l, &o[i], NULL, CL_STRV_INIT};
+		struct setting s = {.l = l, .o = &o[i]};
 		cleanup_buf struct cl_buf name = CL_BUF_INIT;
 		cleanup_free char *list = NULL;
 		const char *p = o[i].payload;
@@ -224,6 +256,7 @@ void sec_build_env(struct sec_lease *l, const struct sec_offer *o, size_t n)
 		sec_trim(&p, &len);
 		if (!set_object(&s, p, len) && len && !memchr(p, '\0', len)) {
 			variable_of(o[i].grant->secret_name, &name);
+			measure(&s, name.p, len);
 			set_one(&s, name.p, p, len);
 		}
 		if (s.m) {
@@ -231,7 +264,7 @@ void sec_build_env(struct sec_lease *l, const struct sec_offer *o, size_t n)
 			list = joined(&s.names);
 			cl_buf_addf(&s.m->delivers, "variables: %s", list);
 		} else {
-			no_key(&o[i], &e);
+			no_key(&s, &e);
 			sec_lease_refuse(l, o[i].grant, &e);
 		}
 		cl_strv_release(&s.names);

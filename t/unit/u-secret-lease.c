@@ -391,13 +391,47 @@ void test_judge__every_reason_and_what_changes_it(void)
 	CHECK_INT(why.n, 4);
 	CHECK_STR(why.v[0].code, "subject");
 	CHECK_HAS(why.v[0].text, "/srv/other");
-	CHECK_STR(
-		why.v[0].fix, "cloop secret grant k --to project:/srv/other --namespaces 'team-a'");
+	CHECK_STR(why.v[0].fix, "cloop secret grant k --to project:/srv/other --namespaces team-a");
 	CHECK_HAS(why.v[1].text, "superseded");
+	CHECK_HAS(why.v[1].fix, "--to project:/srv/app");
 	CHECK_HAS(why.v[2].text, "expired at 1970-01-12T13:46:35Z");
 	CHECK_STR(why.v[3].fix, "cloop hub grant unguarded k --reason 'WHY'");
 	CHECK(!sec_grant_aimed(&m.grant, &r));
 	unmake(&m, 1);
+}
+
+void test_judge__the_command_survives_a_shell(void)
+{
+	cleanup_reasons struct sec_reasons why = SEC_REASONS_INIT;
+	struct sec_requester r = {"/srv/it's; id", NULL, NULL};
+	struct made m;
+	struct sec_offer o;
+
+	make(&m, &o, "k", "github_pat", "{\"repos\":[\"a/*\"]}", "ghp_x");
+	sec_grant_judge(&m.grant, &r, NOW, &why);
+	CHECK_STR(why.v[0].fix,
+		"cloop secret grant k --to 'project:/srv/it'\\''s; id' --repos 'a/*'");
+	unmake(&m, 1);
+}
+
+/* The kernel takes no longer text in an environment (MAX_ARG_STRLEN, execve(2)). */
+void test_env__a_value_that_no_process_could_get(void)
+{
+	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
+	char *big = cl_malloc(131072);
+	struct made m;
+	struct sec_offer o;
+
+	memset(big, 'x', 131071);
+	big[131071] = '\0';
+	make(&m, &o, "big", "env", "{}", big);
+	sec_lease_build(&o, 1, NOW, &l);
+	CHECK_INT(l.nmaterials, 0);
+	CHECK_INT(l.nrefused, 1);
+	CHECK_HAS(l.refused[0].error.msg, "BIG");
+	CHECK_HAS(l.refused[0].error.msg, "131067");
+	unmake(&m, 1);
+	free(big);
 }
 
 void test_empty__is_a_lease_too(void)
