@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ASK_AT_ONCE 64
+
 /* How the lines that one rule decides begin and end; made when the first is. */
 struct ending {
 	char *begin, *text; /* begin: of a JSON line */
@@ -24,6 +26,8 @@ struct asker {
 	bool json, all;
 	struct ending *endings; /* by rule + 1 */
 	unsigned line;
+	struct eg_question q[ASK_AT_ONCE];
+	size_t nq;
 	struct cl_buf out;
 };
 
@@ -65,34 +69,44 @@ static const struct ending *ending(struct asker *k, const struct eg_answer *a)
 	return x;
 }
 
-static void answer(struct asker *k, const struct eg_question *q)
+static void say(struct asker *k, const struct eg_question *q, const struct eg_answer *a)
 {
-	struct eg_answer a = flat_evaluate(k->flat, &q->to.addr, q->to.port, q->proto);
-	const struct ending *end = ending(k, &a);
+	const struct ending *end = ending(k, a);
 	char query[EG_QUESTION_TEXT];
 	size_t addr_at, addr_len, len = eg_question_text(q, query, &addr_at, &addr_len);
 
 	if (k->json) {
 		cl_buf_add(&k->out, end->begin, end->begin_len);
 	} else {
-		cl_buf_add(&k->out, a.verdict == EG_ALLOW ? "ALLOW " : "DROP  ", 6);
+		cl_buf_add(&k->out, a->verdict == EG_ALLOW ? "ALLOW " : "DROP  ", 6);
 		cl_buf_add(&k->out, query + addr_at, addr_len);
 		cl_buf_add(&k->out, " ", 1);
 	}
 	cl_buf_add(&k->out, query, len);
 	cl_buf_add(&k->out, end->text, end->len);
-	k->all &= a.verdict == EG_ALLOW;
+	k->all &= a->verdict == EG_ALLOW;
+}
+
+/* Everything that was asked and has no answer. */
+static void answer(struct asker *k)
+{
+	struct eg_answer a[ASK_AT_ONCE];
+
+	flat_evaluate_all(k->flat, k->q, k->nq, a);
+	for (size_t i = 0; i < k->nq; i++)
+		say(k, &k->q[i], &a[i]);
+	k->nq = 0;
 }
 
 static int ask(void *arg, char *line, size_t len, struct cl_err *e)
 {
 	struct asker *k = arg;
-	struct eg_question q;
 
 	k->line++;
-	if (eg_question_parse(line, len, "--check-file", &q, e))
+	if (eg_question_parse(line, len, "--check-file", &k->q[k->nq], e))
 		return cl_at(e, k->name, k->line, 1);
-	answer(k, &q);
+	if (++k->nq == ASK_AT_ONCE)
+		answer(k);
 	return 0;
 }
 
@@ -100,6 +114,7 @@ static int put(void *arg, struct cl_err *e)
 {
 	struct asker *k = arg;
 
+	answer(k);
 	errno = 0;
 	if (fwrite(k->out.p, 1, k->out.len, stdout) != k->out.len || fflush(stdout))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot write standard output");
@@ -139,8 +154,10 @@ int egress_check_file(
 	rc = cl_each_line(
 		fd, &(struct cl_lines){.name = k.name, .arg = &k, .line = ask, .wait = put}, e);
 	/* The lines before one that is broken have their answers. */
-	if (rc)
+	if (rc) {
+		answer(&k);
 		(void)fwrite(k.out.p, 1, k.out.len, stdout);
+	}
 	asker_release(&k, p->nrules);
 	return rc ? rc : !k.all;
 }

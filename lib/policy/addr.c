@@ -251,9 +251,85 @@ int pol_endpoint_parse(const char *s, uint16_t default_port, const char *what,
 	return 0;
 }
 
+static char *put_hex(char *at, unsigned v)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (int shift = 12; shift >= 0; shift -= 4)
+		if (v >> shift || !shift)
+			*at++ = digits[v >> shift & 15];
+	return at;
+}
+
+/* RFC 5952: the first of the longest runs of two or more zero groups is left out. */
+static void longest_zeros(const unsigned g[8], int *from, int *len)
+{
+	*from = -1;
+	*len = 1;
+	for (int i = 0; i < 8; i++) {
+		int n = 0;
+
+		while (i + n < 8 && !g[i + n])
+			n++;
+		if (n > *len) {
+			*from = i;
+			*len = n;
+		}
+		i += n;
+	}
+}
+
+/* As inet_ntop(3) writes what carries no IPv4 address inside. */
+static void groups_text(const struct pol_addr *a, char *at)
+{
+	unsigned g[8];
+	int from, len;
+
+	for (int i = 0; i < 8; i++)
+		g[i] = (unsigned)a->b[2 * i] << 8 | a->b[2 * i + 1];
+	longest_zeros(g, &from, &len);
+	for (int i = 0; i < 8; i++) {
+		if (i == from) {
+			*at++ = ':';
+			i += len - 1;
+			if (i == 7)
+				*at++ = ':';
+			continue;
+		}
+		if (i)
+			*at++ = ':';
+		at = put_hex(at, g[i]);
+	}
+	*at = '\0';
+}
+
+static void quad_text(const struct pol_addr *a, char *at)
+{
+	for (int i = 0; i < 4; i++) {
+		unsigned v = a->b[i];
+
+		if (v >= 100)
+			*at++ = (char)('0' + v / 100);
+		if (v >= 10)
+			*at++ = (char)('0' + v / 10 % 10);
+		*at++ = (char)('0' + v % 10);
+		*at++ = '.';
+	}
+	at[-1] = '\0';
+}
+
 void pol_addr_text(const struct pol_addr *a, char out[POL_ADDR_TEXT])
 {
-	if (!a->family || !inet_ntop(a->family == 4 ? AF_INET : AF_INET6, a->b, out, POL_ADDR_TEXT))
+	/* Addresses are printed by the million, and inet_ntop(3) formats number by number. */
+	if (a->family == 4) {
+		quad_text(a, out);
+		return;
+	}
+	if (a->family == 6 && (a->b[0] || a->b[1])) {
+		groups_text(a, out);
+		return;
+	}
+	if (a->family != 6 || !inet_ntop(AF_INET6, a->b, out, POL_ADDR_TEXT))
 		(void)snprintf(out, POL_ADDR_TEXT, "none");
 }
 
@@ -318,6 +394,9 @@ static bool same_bits(const struct pol_addr *a, const struct pol_addr *b, unsign
 	unsigned whole = len / 8, rest = len % 8;
 	unsigned differ;
 
+	/* Most that are compared differ early. */
+	if (whole && a->b[0] != b->b[0])
+		return false;
 	if (memcmp(a->b, b->b, whole) != 0)
 		return false;
 	if (!rest)

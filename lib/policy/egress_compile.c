@@ -111,10 +111,10 @@ static int check_sense(const struct eg_auth *a, struct cl_err *e)
 		struct pol_prefix p = a->allow[i];
 		char text[POL_PREFIX_TEXT];
 
-		pol_prefix_text(&p, text);
 		(void)pol_prefix_unmap(&p);
 		if (p.len)
 			continue;
+		pol_prefix_text(&a->allow[i], text);
 		(void)cl_fail(e, CL_EDATA,
 			"range '%s' is every address there is: it would open every blocked range, "
 			"the metadata services with it",

@@ -151,7 +151,7 @@ static void warn_metadata(const struct eg_plan *plan, struct cl_strv *w)
 static void warn_translation(const struct eg_plan *plan, struct cl_strv *w)
 {
 	for (size_t i = 0; i < plan->nallow; i++) {
-		for (size_t k = 0; k < eg_nblocks; k++) {
+		for (size_t k = 0; k < eg_nblocks && plan->allow[i].addr.family == 6; k++) {
 			const struct eg_block *b = &eg_blocks[k];
 			char range[POL_PREFIX_TEXT], block[POL_PREFIX_TEXT];
 
@@ -209,6 +209,8 @@ void eg_warn(const struct eg_auth *a, const struct eg_plan *plan, struct eg_poli
 	for (size_t i = 0; i < plan->nallow; i++) {
 		char name[POL_PREFIX_TEXT];
 
+		if (!eg_plan_denying(plan, &plan->allow[i]))
+			continue;
 		pol_prefix_text(&plan->allow[i], name);
 		warn_denied(plan, &plan->allow[i], "allowed range", name, w);
 	}

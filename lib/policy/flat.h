@@ -25,6 +25,7 @@
 #define CL_POLICY_FLAT_H
 
 #include "policy/egress.h"
+#include "policy/question.h"
 
 typedef unsigned __int128 flat_u128;
 
@@ -111,6 +112,13 @@ struct eg_answer flat_evaluate(
 /* The verdict alone, which is cheaper. */
 bool flat_allows(
 	const struct flat *f, const struct pol_addr *a, uint16_t port, enum eg_proto proto);
+/*
+ * The same of many questions, several times faster under a large policy: while the memory for
+ * one is fetched, others are judged.
+ */
+void flat_evaluate_all(
+	const struct flat *f, const struct eg_question *q, size_t n, struct eg_answer *out);
+void flat_allows_all(const struct flat *f, const struct eg_question *q, size_t n, bool *out);
 /* The class at an address that is not mapped, of its family. */
 const struct flat_class *flat_class_at(const struct flat *f, const struct pol_addr *a);
 bool flat_class_allows(
@@ -120,6 +128,9 @@ bool flat_class_full(const struct flat *f, const struct flat_class *c, enum eg_p
 
 /* The interval of the view that holds the number. */
 size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a);
+/* The same of n numbers at once. */
+void flat_find_all(
+	const struct flat_view *v, uint8_t family, const flat_u128 *a, size_t n, size_t *at);
 /* The last address of interval i. */
 flat_u128 flat_hi(const struct flat_view *v, size_t i, uint8_t family);
 /* sense[FLAT_V4] for 4 ... */

@@ -22,25 +22,30 @@ static bool decides(
 	return !r->n;
 }
 
-struct eg_answer flat_evaluate(
-	const struct flat *f, const struct pol_addr *a, uint16_t port, enum eg_proto proto)
+struct eg_answer flat_decide(
+	const struct flat *f, const uint32_t *candidates, uint16_t port, enum eg_proto proto)
 {
-	struct pol_addr to = *a;
-	const struct flat_view *v;
-	const uint32_t *c;
-
-	if (to.family != 4 && to.family != 6)
-		return (struct eg_answer){EG_DROP, "invalid address", -1};
-	(void)pol_addr_unmap(&to);
-	v = &f->why[flat_half(to.family)];
-	c = f->pool + v->id[flat_find(v, to.family, flat_number(&to))];
-	for (uint32_t i = 1; i <= c[0]; i++) {
-		const struct flat_decider *r = &f->rules[c[i]];
+	for (uint32_t i = 1; i <= candidates[0]; i++) {
+		const struct flat_decider *r = &f->rules[candidates[i]];
 
 		if (decides(f, r, port, proto))
 			return (struct eg_answer){(enum eg_verdict)r->verdict, r->reason, r->id};
 	}
 	return (struct eg_answer){EG_DROP, EG_SAY_DEFAULT, -1};
+}
+
+struct eg_answer flat_evaluate(
+	const struct flat *f, const struct pol_addr *a, uint16_t port, enum eg_proto proto)
+{
+	struct pol_addr to = *a;
+	const struct flat_view *v;
+
+	if (to.family != 4 && to.family != 6)
+		return (struct eg_answer){EG_DROP, "invalid address", -1};
+	(void)pol_addr_unmap(&to);
+	v = &f->why[flat_half(to.family)];
+	return flat_decide(
+		f, f->pool + v->id[flat_find(v, to.family, flat_number(&to))], port, proto);
 }
 
 const struct flat_class *flat_class_at(const struct flat *f, const struct pol_addr *a)

@@ -50,6 +50,10 @@ typedef uint32_t flat_ports_fn(const struct flat_ports *a, size_t na, const stru
 	size_t nb, struct cl_buf *out);
 flat_ports_fn flat_ports_minus, flat_ports_both, flat_ports_either;
 
+/* What these candidates (how many, then indices of rules) answer. */
+struct eg_answer flat_decide(
+	const struct flat *f, const uint32_t *candidates, uint16_t port, enum eg_proto proto);
+
 /* Appends an interval unless its id is that of the last one. */
 void flat_view_add(struct flat_view *v, flat_u128 lo, uint32_t id);
 void flat_view_release(struct flat_view *v);

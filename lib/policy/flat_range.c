@@ -159,39 +159,26 @@ static size_t not_above64(const uint64_t *key, uint64_t a)
 	return n;
 }
 
-/* The last interval whose key is not above that of a; key 0 is 0. */
-static size_t climb(const struct flat_tree *t, uint8_t family, flat_u128 a)
+/* From a group of one level to one of the next: the last key that is not above that of a. */
+static size_t step(const struct flat_tree *t, int l, uint8_t family, flat_u128 a, size_t at)
 {
-	size_t at = 0;
+	size_t n;
 
-	for (int l = t->levels; l >= 0; l--) {
-		size_t n;
-
-		at *= FAN;
-		if (family == 4)
-			n = not_above32((const uint32_t *)t->key[l] + at, (uint32_t)a);
-		else
-			n = not_above64((const uint64_t *)t->key[l] + at, (uint64_t)(a >> 64));
-		at += n - 1;
-		/* The padding is not above the highest address. */
-		at = at < t->n[l] ? at : t->n[l] - 1;
-	}
-	return at;
+	at *= FAN;
+	if (family == 4)
+		n = not_above32((const uint32_t *)t->key[l] + at, (uint32_t)a);
+	else
+		n = not_above64((const uint64_t *)t->key[l] + at, (uint64_t)(a >> 64));
+	at += n - 1;
+	/* The padding is not above the highest address. */
+	return at < t->n[l] ? at : t->n[l] - 1;
 }
 
-size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a)
+/* Of several intervals that start in the same 64 bits the tree knows the last; n: before it. */
+static size_t halve(const flat_u128 *from, size_t n, flat_u128 a)
 {
-	const flat_u128 *lo = v->lo;
-	size_t n = v->n;
+	const flat_u128 *lo = from;
 
-	if (v->tree) {
-		size_t at = climb(v->tree, family, a);
-
-		if (lo[at] <= a)
-			return at;
-		/* Several intervals start in these 64 bits. */
-		n = at;
-	}
 	/* lo[0] <= a always. */
 	while (n > 1) {
 		size_t half = n / 2;
@@ -199,7 +186,53 @@ size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a)
 		lo += lo[half] <= a ? half : 0;
 		n -= half;
 	}
-	return (size_t)(lo - v->lo);
+	return (size_t)(lo - from);
+}
+
+size_t flat_find(const struct flat_view *v, uint8_t family, flat_u128 a)
+{
+	size_t at = 0;
+
+	if (!v->tree)
+		return halve(v->lo, v->n, a);
+	for (int l = v->tree->levels; l >= 0; l--)
+		at = step(v->tree, l, family, a, at);
+	return family == 4 || v->lo[at] <= a ? at : halve(v->lo, at, a);
+}
+
+/* What the next step reads: a group of keys, or, of the last, where the interval starts. */
+static void fetch(const struct flat_view *v, int l, uint8_t family, size_t at)
+{
+	if (l && family == 4) {
+		__builtin_prefetch((const uint32_t *)v->tree->key[l - 1] + at * FAN);
+	} else if (l) {
+		const uint64_t *group = (const uint64_t *)v->tree->key[l - 1] + at * FAN;
+
+		__builtin_prefetch(group);
+		__builtin_prefetch(group + FAN / 2);
+	} else {
+		__builtin_prefetch(&v->id[at]);
+		if (family == 6)
+			__builtin_prefetch(&v->lo[at]);
+	}
+}
+
+void flat_find_all(
+	const struct flat_view *v, uint8_t family, const flat_u128 *a, size_t n, size_t *at)
+{
+	for (size_t i = 0; i < n; i++)
+		at[i] = v->tree ? 0 : halve(v->lo, v->n, a[i]);
+	if (!v->tree)
+		return;
+	for (int l = v->tree->levels; l >= 0; l--) {
+		for (size_t i = 0; i < n; i++) {
+			at[i] = step(v->tree, l, family, a[i], at[i]);
+			fetch(v, l, family, at[i]);
+		}
+	}
+	for (size_t i = 0; i < n && family == 6; i++)
+		if (v->lo[at[i]] > a[i])
+			at[i] = halve(v->lo, at[i], a[i]);
 }
 
 flat_u128 flat_hi(const struct flat_view *v, size_t i, uint8_t family)

@@ -26,19 +26,11 @@ static const char *number(const char *s, const char *end, unsigned max, unsigned
 	return at > s ? at : NULL;
 }
 
-/* A dotted quad, a port, and nothing or a protocol as it is printed; false: not this form. */
-static bool plain(const char *s, size_t len, struct eg_question *q)
+/* A port, and nothing or a protocol as it is printed; false: not this form. */
+static bool ending(const char *s, const char *end, struct eg_question *q)
 {
-	const char *end = s + len;
 	unsigned v;
 
-	*q = (struct eg_question){.to.addr.family = 4, .proto = EG_PROTO_TCP};
-	for (int i = 0; i < 4; i++) {
-		s = number(s, end, 255, &v);
-		if (!s || s == end || *s++ != (i < 3 ? '.' : ':'))
-			return false;
-		q->to.addr.b[i] = (uint8_t)v;
-	}
 	s = number(s, end, 65535, &v);
 	if (!s)
 		return false;
@@ -53,6 +45,41 @@ static bool plain(const char *s, size_t len, struct eg_question *q)
 			return true;
 	}
 	return false;
+}
+
+/* A dotted quad, a port, and nothing or a protocol as it is printed; false: not this form. */
+static bool plain(const char *s, size_t len, struct eg_question *q)
+{
+	const char *end = s + len;
+	unsigned v;
+
+	*q = (struct eg_question){.to.addr.family = 4, .proto = EG_PROTO_TCP};
+	for (int i = 0; i < 4; i++) {
+		s = number(s, end, 255, &v);
+		if (!s || s == end || *s++ != (i < 3 ? '.' : ':'))
+			return false;
+		q->to.addr.b[i] = (uint8_t)v;
+	}
+	return ending(s, end, q);
+}
+
+/* An IPv6 address in brackets, a port, and nothing or a protocol; false: not this form. */
+static bool bracketed(const char *s, size_t len, struct eg_question *q)
+{
+	const char *close = len && *s == '[' ? memchr(s, ']', len) : NULL;
+	char addr[POL_ADDR_TEXT];
+	struct cl_err e;
+	size_t n = close ? (size_t)(close - s) - 1 : 0;
+
+	if (!n || n >= sizeof(addr) || memchr(s, 0, n + 1))
+		return false;
+	memcpy(addr, s + 1, n);
+	addr[n] = '\0';
+	*q = (struct eg_question){.proto = EG_PROTO_TCP};
+	if (s + len - close < 2 || close[1] != ':' || pol_addr_parse(addr, "", &q->to.addr, &e) ||
+		q->to.addr.family != 6)
+		return false;
+	return ending(close + 2, s + len, q);
 }
 
 static int proto_of(
@@ -89,7 +116,7 @@ int eg_question_parse(
 {
 	char whole[EG_QUESTION_MAX + 1];
 
-	if (!plain(text, len, out)) {
+	if (!plain(text, len, out) && !bracketed(text, len, out)) {
 		if (len > EG_QUESTION_MAX || memchr(text, 0, len)) {
 			(void)cl_fail(e, CL_EDATA, "%s: '%.*s%s' is no destination", what,
 				(int)cl_utf8_cut(text, strnlen(text, len), 40), text,

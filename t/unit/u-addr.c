@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "policy/addr.h"
 
+#include <arpa/inet.h>
+
 static struct pol_prefix prefix(const char *text)
 {
 	struct pol_prefix p;
@@ -272,4 +274,41 @@ void test_addr__families_never_meet(void)
 	CHECK(!pol_prefix_has(&v6, &a4));
 	CHECK(!pol_prefix_holds(&v6, &v4));
 	CHECK(!pol_prefix_overlaps(&v4, &v6));
+}
+
+void test_addr__quads_as_inet_ntop(void)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		const struct pol_addr a = {
+			4, {(uint8_t)i, (uint8_t)(255 - i), (uint8_t)(i / 10), 7}};
+		char got[POL_ADDR_TEXT], want[POL_ADDR_TEXT];
+
+		pol_addr_text(&a, got);
+		CHECK(inet_ntop(AF_INET, a.b, want, sizeof(want)));
+		CHECK_STR(got, want);
+	}
+}
+
+/* Printed here, and by the C library: every pattern of zero groups, with large and small ones. */
+void test_addr__text_as_inet_ntop(void)
+{
+	static const unsigned groups[] = {1, 0x10, 0xabc, 0xffff, 0x8000};
+
+	for (unsigned zeros = 0; zeros < 256; zeros++) {
+		for (unsigned k = 0; k < CL_ARRAY_LEN(groups); k++) {
+			char got[POL_ADDR_TEXT], want[POL_ADDR_TEXT];
+			struct pol_addr a = {.family = 6};
+
+			for (unsigned i = 0; i < 8; i++) {
+				unsigned g =
+					zeros >> i & 1 ? 0 : groups[(k + i) % CL_ARRAY_LEN(groups)];
+
+				a.b[2 * i] = (uint8_t)(g >> 8);
+				a.b[2 * i + 1] = (uint8_t)g;
+			}
+			pol_addr_text(&a, got);
+			CHECK(inet_ntop(AF_INET6, a.b, want, sizeof(want)));
+			CHECK_STR(got, want);
+		}
+	}
 }

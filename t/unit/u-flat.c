@@ -285,3 +285,54 @@ void test_hundred_thousand_ranges(void)
 		ask(&p, &f, &to);
 	}
 }
+
+/* Many questions at once are answered as one by one, with trees and without. */
+static void all_as_one(size_t nrules)
+{
+	cleanup_free struct flat_rule *r = cl_calloc(2 * nrules, sizeof(*r));
+	cleanup_free struct eg_question *q = cl_calloc(4 * nrules + 3, sizeof(*q));
+	cleanup_free struct eg_answer *a = cl_calloc(4 * nrules + 3, sizeof(*a));
+	cleanup_free bool *yes = cl_calloc(4 * nrules + 3, sizeof(*yes));
+	const flat_u128 six = (flat_u128)0x2a00 << 112;
+	cleanup_flat struct flat f = FLAT_INIT;
+	size_t n = 0;
+
+	for (size_t i = 0; i < nrules; i++) {
+		/* Of IPv6, some start in the same 64 bits. */
+		flat_u128 lo = six + ((flat_u128)(i / 3) << 64) + ((i % 3) << 20);
+
+		r[2 * i] = (struct flat_rule){4, 1u << EG_PROTO_TCP, i % 2 ? EG_ALLOW : EG_DROP,
+			0x14000000 + i * 256, 0x14000000 + i * 256 + 127, NULL, 0, (int)i, "four"};
+		r[2 * i + 1] = (struct flat_rule){6, FLAT_EVERY_PROTO, i % 2 ? EG_DROP : EG_ALLOW,
+			lo, lo + 1000, NULL, 0, (int)i, "six"};
+		q[n++] = (struct eg_question){
+			{flat_addr(4, r[2 * i].lo + i % 256), 443}, EG_PROTO_TCP};
+		q[n++] = (struct eg_question){{flat_addr(6, lo + i % 2000), 53}, EG_PROTO_UDP};
+		q[n] = q[n - 2];
+		q[n].proto = EG_PROTO_ANY;
+		q[n].to.addr = flat_addr(6, ((flat_u128)0xffff << 32) + r[2 * i].lo);
+		n++;
+		q[n++] = (struct eg_question){{flat_addr(6, lo - 1), 1}, EG_PROTO_TCP};
+	}
+	q[n++] = (struct eg_question){{flat_addr(4, 0), 1}, EG_PROTO_TCP};
+	q[n++] = (struct eg_question){{flat_addr(6, flat_last(6)), 1}, EG_PROTO_TCP};
+	q[n++].to.addr.family = 0;
+	flat_build_rules(r, 2 * nrules, &f);
+	flat_evaluate_all(&f, q, n, a);
+	flat_allows_all(&f, q, n, yes);
+	for (size_t i = 0; i < n; i++) {
+		struct eg_answer one = flat_evaluate(&f, &q[i].to.addr, q[i].to.port, q[i].proto);
+
+		CHECK_INT(a[i].verdict, one.verdict);
+		CHECK_INT(a[i].rule, one.rule);
+		CHECK_STR(a[i].reason, one.reason);
+		CHECK_INT(yes[i], flat_allows(&f, &q[i].to.addr, q[i].to.port, q[i].proto));
+	}
+}
+
+void test_flat__all_as_one(void)
+{
+	all_as_one(1);
+	all_as_one(11);
+	all_as_one(5000);
+}
