@@ -64,6 +64,7 @@ int cl_doc_parse(struct cl_doc *d, enum cl_doc_kind kind, const char *name, cons
 	if (len > l.max_bytes) {
 		(void)cl_fail(e, CL_EDATA, "%s holds %zu bytes, more than the %zu allowed", name,
 			len, l.max_bytes);
+		(void)cl_fix(e, "make it smaller than that");
 		return cl_at(e, name, 0, 0);
 	}
 	d->text = cl_strndup(text, len);
@@ -214,6 +215,7 @@ int cl_doc_closed(struct cl_doc *d, json_t *obj, const char *where, const char *
 	if (obj && !json_is_object(obj)) {
 		(void)cl_fail(e, CL_EDATA, "%s is %s, not a mapping",
 			*where ? where : "the whole document", kind_of(obj));
+		(void)cl_fix(e, "write a mapping of keys to values there");
 		return *where ? -1 : cl_at(e, d->name, 1, 1);
 	}
 	json_object_foreach (obj, key, v) {
@@ -270,20 +272,27 @@ static struct place in_list(struct cl_doc *d, const json_t *arr, size_t index)
 	return (struct place){d, arr, NULL, index, v};
 }
 
+#define LABEL_SIZE 160
+/* How a message calls a value. */
+static const char *label(const struct place *p, char out[LABEL_SIZE])
+{
+	if (p->key)
+		(void)snprintf(out, LABEL_SIZE, "'%s'", p->key);
+	else
+		(void)snprintf(out, LABEL_SIZE, "entry %zu of the list", p->index);
+	return out;
+}
+
 static int wrong(const struct place *p, const char *want, struct cl_err *e)
 {
-	char label[160];
+	char name[LABEL_SIZE];
 
-	if (p->key)
-		(void)snprintf(label, sizeof(label), "'%s'", p->key);
-	else
-		(void)snprintf(label, sizeof(label), "entry %zu of the list", p->index);
 	if (json_is_string(p->v)) {
 		cleanup_free char *shown = cl_doc_excerpt(json_string_value(p->v));
 
-		(void)cl_fail(e, CL_EDATA, "%s is '%s', not %s", label, shown, want);
+		(void)cl_fail(e, CL_EDATA, "%s is '%s', not %s", label(p, name), shown, want);
 	} else {
-		(void)cl_fail(e, CL_EDATA, "%s is %s, not %s", label, kind_of(p->v), want);
+		(void)cl_fail(e, CL_EDATA, "%s is %s, not %s", label(p, name), kind_of(p->v), want);
 	}
 	(void)cl_fix(e, "write %s there", want);
 	return at(p->d, p->parent, p->key, p->index, false, e);
@@ -319,8 +328,15 @@ int cl_doc_bool(struct cl_doc *d, const json_t *obj, const char *key, bool *out,
 	return 0;
 }
 
+static int in_range(const struct place *p, int64_t min, int64_t max, struct cl_err *e)
+{
+	(void)cl_fix(e, "write a whole number from %" PRId64 " to %" PRId64 " there", min, max);
+	return at(p->d, p->parent, p->key, p->index, false, e);
+}
+
 static int read_int(const struct place *p, int64_t min, int64_t max, int64_t *out, struct cl_err *e)
 {
+	char name[LABEL_SIZE];
 	const char *raw;
 	bool plain;
 	int64_t v;
@@ -331,18 +347,17 @@ static int read_int(const struct place *p, int64_t min, int64_t max, int64_t *ou
 	if (!json_is_integer(p->v)) {
 		/* A plain number that no 64 bits hold came through as a string. */
 		if (plain && raw && cl_all_in(raw + strspn(raw, "+-"), CL_DIGITS))
-			(void)cl_fail(e, CL_EDATA, "'%s' is %s, too large for 64 bits",
-				p->key ? p->key : "the entry", raw);
+			(void)cl_fail(
+				e, CL_EDATA, "%s is %s, too large for 64 bits", label(p, name), raw);
 		else
 			return wrong(p, "a whole number", e);
-		return at(p->d, p->parent, p->key, p->index, false, e);
+		return in_range(p, min, max, e);
 	}
 	v = json_integer_value(p->v);
 	if (v < min || v > max) {
-		(void)cl_fail(e, CL_EDATA,
-			"'%s' is %" PRId64 ", not between %" PRId64 " and %" PRId64,
-			p->key ? p->key : "the entry", v, min, max);
-		return at(p->d, p->parent, p->key, p->index, false, e);
+		(void)cl_fail(e, CL_EDATA, "%s is %" PRId64 ", not between %" PRId64 " and %" PRId64,
+			label(p, name), v, min, max);
+		return in_range(p, min, max, e);
 	}
 	*out = v;
 	return 0;
@@ -443,10 +458,12 @@ int cl_doc_strv(struct cl_doc *d, const json_t *obj, const char *key, size_t max
 
 	if (cl_doc_list(d, obj, key, &list, e))
 		return -1;
-	if (max && json_array_size(list) > max)
-		return cl_doc_fail(d, obj, key, 0, CL_EDATA, e,
+	if (max && json_array_size(list) > max) {
+		(void)cl_doc_fail(d, obj, key, 0, CL_EDATA, e,
 			"'%s' has %zu entries, more than the %zu allowed", key,
 			json_array_size(list), max);
+		return cl_fix(e, "take some of them out");
+	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		if (cl_doc_str_at(d, list, i, &s, e))
 			return -1;

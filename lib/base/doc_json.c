@@ -55,6 +55,7 @@ int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl
 	if (too_deep(d->text, d->len, l->depth, &at)) {
 		cl_doc_place(d, at, &line, &column);
 		(void)cl_fail(e, CL_EDATA, "nested more than %u levels deep", l->depth);
+		(void)cl_fix(e, "nest it less deeply");
 		return cl_at(e, d->name, line, column);
 	}
 	d->root = json_loadb(d->text, d->len, JSON_REJECT_DUPLICATES, &je);
@@ -75,7 +76,8 @@ int cl_doc_parse_json(struct cl_doc *d, const struct cl_doc_limits *l, struct cl
 		return cl_at(e, d->name, line, column);
 	}
 	if (count_nodes(d->root) > l->nodes) {
-		(void)cl_fail(e, CL_EDATA, "holds more than %zu values", l->nodes);
+		(void)cl_fail(e, CL_EDATA, "%s holds more than %zu values", d->name, l->nodes);
+		(void)cl_fix(e, "make it smaller");
 		return cl_at(e, d->name, 0, 0);
 	}
 	return 0;

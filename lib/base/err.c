@@ -2,6 +2,7 @@
 #include "base/err.h"
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,6 +23,26 @@ static const struct {
 	[CL_EBUSY] = {"busy", 75},
 	[CL_EDENIED] = {"denied", 77},
 	[CL_ECONFIG] = {"configuration", 78},
+};
+
+/* What helps against an error number, whatever was being done; else nothing is said. */
+static const struct {
+	int sys;
+	const char *fix;
+} remedies[] = {
+	{EACCES, "run it as root, or as a user who may do that"},
+	{EPERM, "run it as root, or as a user who may do that"},
+	{ENOENT, "check that it exists, and how it is spelt"},
+	{ENOTDIR, "check the path: a part of it is no directory"},
+	{EISDIR, "name a file, not a directory"},
+	{ENAMETOOLONG, "use a shorter path"},
+	{EROFS, "use a place that is not mounted read-only"},
+	{ENOSPC, "make room: 'df' shows which file system is full"},
+	{EDQUOT, "make room, or have the quota raised"},
+	{EMFILE, "raise the limit of open files (ulimit -n)"},
+	{ENFILE, "close what holds many files open, or raise fs.file-max"},
+	{ENOMEM, "free memory, or run less at once"},
+	{EAGAIN, "try again; if it stays so, raise the limit of processes (ulimit -u)"},
 };
 
 void cl_err_init(struct cl_err *e)
@@ -51,6 +72,9 @@ int cl_fail(struct cl_err *e, enum cl_code code, const char *fmt, ...)
 	cl_err_init(e);
 	e->code = code;
 	memcpy(e->msg, text, sizeof(e->msg));
+	if (code == CL_EBUG)
+		(void)cl_fix(e, "this is a fault of cloop: report it with the command and what "
+				"'cloop version' prints");
 	return -1;
 }
 
@@ -68,6 +92,9 @@ int cl_fail_sys(struct cl_err *e, enum cl_code code, int sys, const char *fmt, .
 	else
 		(void)cl_fail(e, code, "%s: error %d", text, sys);
 	e->sys = sys;
+	for (size_t i = 0; i < sizeof(remedies) / sizeof(*remedies); i++)
+		if (remedies[i].sys == sys)
+			(void)cl_fix(e, "%s", remedies[i].fix);
 	return -1;
 }
 

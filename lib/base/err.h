@@ -46,11 +46,14 @@ struct cl_err {
 /* Clears *e. */
 void cl_err_init(struct cl_err *e);
 
-/* Fills code and message (and clears the rest); returns -1. */
+/* Fills code and message (and clears the rest; CL_EBUG has its own fix); returns -1. */
 int cl_fail(struct cl_err *e, enum cl_code code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* As cl_fail, with ": <strerror(sys)>" appended; a sys of EACCES or EPERM keeps `code`. */
+/*
+ * As cl_fail, with ": <strerror(sys)>" appended; a sys of EACCES or EPERM keeps `code`. What
+ * is commonly done about such an error is the fix, until the caller sets a better one.
+ */
 int cl_fail_sys(struct cl_err *e, enum cl_code code, int sys, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 

@@ -13,6 +13,18 @@
 #include <string.h>
 #include <time.h>
 
+static int no_integer(const char *s, const char *what, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "%s '%s' is not a whole number", what, s);
+	return cl_fix(e, "write digits alone, such as 10");
+}
+
+static int no_number(const char *s, const char *what, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "%s '%s' is not a number", what, s);
+	return cl_fix(e, "write a number such as 2 or 0.5");
+}
+
 static bool all_digits(const char *s)
 {
 	return *s && !s[strspn(s, "0123456789")];
@@ -24,12 +36,14 @@ int cl_parse_u64(const char *s, uint64_t min, uint64_t max, const char *what, ui
 	unsigned long long v;
 
 	if (!all_digits(s))
-		return cl_fail(e, CL_EDATA, "%s '%s' is not a whole number", what, s);
+		return no_integer(s, what, e);
 	errno = 0;
 	v = strtoull(s, NULL, 10);
-	if (errno || v < min || v > max)
-		return cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRIu64 " and %" PRIu64, what,
+	if (errno || v < min || v > max) {
+		(void)cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRIu64 " and %" PRIu64, what,
 			s, min, max);
+		return cl_fix(e, "write a whole number from %" PRIu64 " to %" PRIu64, min, max);
+	}
 	*out = v;
 	return 0;
 }
@@ -40,12 +54,18 @@ int cl_parse_i64(
 	long long v;
 
 	if (!all_digits(s + (*s == '-')))
-		return cl_fail(e, CL_EDATA, "%s '%s' is not a whole number", what, s);
+		return no_integer(s, what, e);
 	errno = 0;
 	v = strtoll(s, NULL, 10);
-	if (errno || v < min || v > max)
-		return cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRId64 " and %" PRId64, what,
+	if (errno || v < min || v > max) {
+		if (max == INT64_MAX && !errno) {
+			(void)cl_fail(e, CL_EDATA, "%s '%s' is less than %" PRId64, what, s, min);
+			return cl_fix(e, "write %" PRId64 " or more", min);
+		}
+		(void)cl_fail(e, CL_EDATA, "%s '%s' is not between %" PRId64 " and %" PRId64, what,
 			s, min, max);
+		return cl_fix(e, "write a whole number from %" PRId64 " to %" PRId64, min, max);
+	}
 	*out = v;
 	return 0;
 }
@@ -57,11 +77,11 @@ int cl_parse_double(const char *s, const char *what, double *out, struct cl_err 
 
 	/* strtod takes blanks, hex, inf and nan; none of them is a number here. */
 	if (!*s || s[strspn(s, "0123456789.eE+-")] || isspace((unsigned char)*s))
-		return cl_fail(e, CL_EDATA, "%s '%s' is not a number", what, s);
+		return no_number(s, what, e);
 	errno = 0;
 	v = strtod(s, &end);
 	if (*end || end == s || !isfinite(v))
-		return cl_fail(e, CL_EDATA, "%s '%s' is not a number", what, s);
+		return no_number(s, what, e);
 	*out = v;
 	return 0;
 }
@@ -84,6 +104,12 @@ static int size_shift(char c)
 	}
 }
 
+static int no_size(const char *s, const char *what, const char *why, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "%s '%s' %s", what, s, why);
+	return cl_fix(e, "write a whole number and one of b, k, m, g, t, such as 512m");
+}
+
 int cl_parse_size(
 	const char *s, enum cl_size_unit bare, const char *what, int64_t *out, struct cl_err *e)
 {
@@ -99,18 +125,18 @@ int cl_parse_size(
 			len--;
 		text[len] = '\0';
 		if (!len)
-			return cl_fail(e, CL_EDATA, "%s '%s' has a unit and no value", what, s);
+			return no_size(s, what, "has a unit and no value", e);
 	}
 	if (*digits == '+' || *digits == '-')
 		digits++;
 	if (!all_digits(digits))
-		return cl_fail(e, CL_EDATA,
-			"%s '%s' is not a size (a whole number with one of b, k, m, g, t)", what,
-			s);
+		return no_size(s, what, "is not a size", e);
 	errno = 0;
 	v = strtoll(text, NULL, 10);
-	if (errno)
-		return cl_fail(e, CL_EDATA, "%s '%s' does not fit in 64 bits", what, s);
+	if (errno) {
+		(void)cl_fail(e, CL_EDATA, "%s '%s' does not fit in 64 bits", what, s);
+		return cl_fix(e, "write a smaller size");
+	}
 	if (__builtin_mul_overflow((int64_t)v, (int64_t)1 << shift, out))
 		*out = v < 0 ? INT64_MIN : INT64_MAX;
 	return 0;
@@ -177,6 +203,12 @@ static bool duration_part(const char **p, int64_t *total)
 	return false;
 }
 
+static int no_duration(const char *s, const char *what, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "%s '%s' is not a duration", what, s);
+	return cl_fix(e, "write one such as 90s, 15m, 24h, 7d or 1h30m");
+}
+
 int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms, struct cl_err *e)
 {
 	const char *p = s;
@@ -187,12 +219,12 @@ int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms
 	else
 		do {
 			if (!duration_part(&p, &total))
-				return cl_fail(e, CL_EDATA,
-					"%s '%s' is not a duration such as 90s, 15m, 24h or 7d",
-					what, s);
+				return no_duration(s, what, e);
 		} while (*p);
-	if (!total && !zero_ok)
-		return cl_fail(e, CL_EDATA, "%s '%s' must be longer than nothing", what, s);
+	if (!total && !zero_ok) {
+		(void)cl_fail(e, CL_EDATA, "%s '%s' must be longer than nothing", what, s);
+		return cl_fix(e, "write a time such as 90s or 15m");
+	}
 	*ms = total;
 	return 0;
 }
@@ -299,8 +331,10 @@ int cl_parse_time(const char *s, const char *what, int64_t *unix_seconds, struct
 	t = timegm(&back);
 	/* timegm normalises 31 February; a value that it had to move was no date. */
 	if (!ok || back.tm_mday != tm.tm_mday || back.tm_mon != tm.tm_mon ||
-		back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min)
-		return cl_fail(e, CL_EDATA, "%s '%s' is not an RFC 3339 time", what, s);
+		back.tm_hour != tm.tm_hour || back.tm_min != tm.tm_min) {
+		(void)cl_fail(e, CL_EDATA, "%s '%s' is not an RFC 3339 time", what, s);
+		return cl_fix(e, "write it as 2026-01-31T12:00:00Z");
+	}
 	*unix_seconds = (int64_t)t - offset;
 	return 0;
 }

@@ -88,11 +88,18 @@ int cl_read_fd(int fd, const char *name, size_t max, struct cl_buf *out, struct 
 		if (out->len - start > max) {
 			(void)cl_fail(e, CL_EDATA, "'%s' is larger than the %zu bytes allowed",
 				name, max);
+			(void)cl_fix(e, "make it smaller, or name another file");
 			return cl_at(e, name, 0, 0);
 		}
 	}
 	out->p[out->len] = '\0';
 	return 0;
+}
+
+static int not_a_file(const char *path, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "'%s' is a directory", path);
+	return cl_fix(e, "name a file, or '-' for standard input");
 }
 
 int cl_read_file(const char *path, size_t max, struct cl_buf *out, struct cl_err *e)
@@ -104,12 +111,16 @@ int cl_read_file(const char *path, size_t max, struct cl_buf *out, struct cl_err
 		return cl_read_fd(STDIN_FILENO, "standard input", max, out, e);
 	/* O_NONBLOCK: opening a FIFO that nobody writes must not hang. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT) {
+		(void)cl_fail_sys(e, CL_EUNAVAIL, errno, "cannot open '%s'", path);
+		return cl_fix(e, "name a file that exists, or '-' for standard input");
+	}
 	if (fd < 0)
 		return cl_fail_sys(e, CL_EUNAVAIL, errno, "cannot open '%s'", path);
 	if (fstat(fd, &st))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", path);
 	if (S_ISDIR(st.st_mode))
-		return cl_fail(e, CL_EDATA, "'%s' is a directory", path);
+		return not_a_file(path, e);
 	if (S_ISFIFO(st.st_mode))
 		(void)fcntl(fd, F_SETFL, 0);
 	return cl_read_fd(fd, path, max, out, e);

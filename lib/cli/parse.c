@@ -128,8 +128,11 @@ static int check_value(
 			n++;
 		if (!v[n]) {
 			cleanup_free char *all = cl_join(v, n, ", ");
+			const char *near = cl_nearest(g->text, v, n);
 
 			rc = cl_fail(e, CL_EUSAGE, "%s '%s' is none of %s", what, g->text, all);
+			if (near)
+				(void)cl_fix(e, "did you mean '%s'?", near);
 		}
 	}
 	if (rc) {
@@ -371,7 +374,7 @@ int cl_parse(struct cl_ctx *c, const struct cl_spec *spec, int argc, char **argv
 	*c = (struct cl_ctx){.spec = spec, .argv = argv};
 	*ask = CL_ASK_RUN;
 	if (argc < 1)
-		return cl_fail(e, CL_EUSAGE, "no arguments at all");
+		return cl_usage(c, e, "no arguments at all");
 	c->operands = cl_calloc((size_t)argc + 1, sizeof(*c->operands));
 	*ask = asked(c, argv);
 	if (*ask != CL_ASK_RUN)

@@ -188,6 +188,8 @@ static void read_leaf(struct cfg_reader *r, const json_t *obj, const char *key,
 	harm(r, k->harm, path, e.msg, e.fix);
 }
 
+#define SHAPE_FIX "write 'KEY: VALUE' lines below it; cloop-config.yaml(5) shows them"
+
 /* A mapping or a list that is something else: its whole meaning is lost. */
 static void misshapen(struct cfg_reader *r, const json_t *obj, const char *key,
 	const struct cfg_key *k, const char *path, const char *want)
@@ -195,8 +197,9 @@ static void misshapen(struct cfg_reader *r, const json_t *obj, const char *key,
 	struct cl_err e;
 
 	(void)cl_doc_fail(r->d, obj, key, 0, CL_ECONFIG, &e, "'%s' is no %s", key, want);
+	(void)cl_fix(&e, SHAPE_FIX);
 	note_err(r->c, path, &e);
-	harm(r, k->harm == CFG_HARM_ALL ? CFG_HARM_ALL : CFG_HARM_EXECUTOR, path, e.msg, "");
+	harm(r, k->harm == CFG_HARM_ALL ? CFG_HARM_ALL : CFG_HARM_EXECUTOR, path, e.msg, e.fix);
 }
 
 static struct cfg_executor *new_executor(struct cfg *c, const char *path)
@@ -239,8 +242,9 @@ static void read_executors(struct cfg_reader *r, const json_t *obj, const char *
 			read_map(r, item, k, at);
 		} else {
 			(void)cl_doc_fail(r->d, v, NULL, i, CL_ECONFIG, &e, "it is no mapping");
+			(void)cl_fix(&e, SHAPE_FIX);
 			note_err(r->c, at, &e);
-			harm(r, CFG_HARM_EXECUTOR, at, e.msg, "");
+			harm(r, CFG_HARM_EXECUTOR, at, e.msg, e.fix);
 		}
 		r->executor = NULL;
 	}
@@ -265,8 +269,9 @@ static void read_maps(struct cfg_reader *r, const json_t *obj, const char *key,
 			continue;
 		}
 		(void)cl_doc_fail(r->d, list, NULL, i, CL_ECONFIG, &e, "it is no mapping");
+		(void)cl_fix(&e, SHAPE_FIX);
 		note_err(r->c, at, &e);
-		harm(r, CFG_HARM_EXECUTOR, at, e.msg, "");
+		harm(r, CFG_HARM_EXECUTOR, at, e.msg, e.fix);
 	}
 }
 
@@ -384,7 +389,8 @@ static void not_built(struct cfg_reader *r, const struct cfg_value *v)
 		return;
 	cl_strv_add(&r->c->refused, v->key->feature);
 	cfg_note(r->c, demanded ? CFG_ERROR : CFG_WARNING, v->path, v->line, v->column, msg,
-		demanded ? "take the key out of the file" : NULL);
+		demanded ? "take the key out of the file"
+			 : "switch it off, or take it out of the file");
 }
 
 static void features(struct cfg_reader *r)
@@ -480,8 +486,9 @@ int cfg_read(struct cl_doc *d, struct cfg *out, struct cl_err *e)
 
 	out->file = cl_strdup(d->name);
 	if (d->root && !json_is_object(d->root) && !json_is_null(d->root)) {
-		(void)cl_fail(e, CL_ECONFIG, "%s is no mapping of keys", d->name);
-		return cl_at(e, d->name, 1, 1);
+		(void)cl_fail(e, CL_ECONFIG, "the configuration is no mapping of keys");
+		(void)cl_at(e, d->name, 1, 1);
+		return cl_fix(e, "start it with a key at the left margin, such as 'executors:'");
 	}
 	if (json_is_object(d->root))
 		read_map(&r, d->root, NULL, "");

@@ -63,7 +63,10 @@ static int endpoint(const char *text, uint16_t port, const char *what, struct cl
 
 	if (pol_endpoint_parse(text, port, what, &p, e))
 		return -1;
-	return p.port ? 0 : cl_fail(e, CL_EDATA, "%s '%s' has port 0", what, text);
+	if (p.port)
+		return 0;
+	(void)cl_fail(e, CL_EDATA, "%s '%s' has port 0", what, text);
+	return cl_fix(e, "write a port from 1 to 65535");
 }
 
 int cfg_check_resolver(const char *text, struct cl_err *e)
@@ -120,7 +123,8 @@ int cfg_check_host_entry(const char *text, struct cl_err *e)
 		return -1;
 	if (a.family == 4)
 		return 0;
-	return cl_fail(e, CL_EDATA, "'%s' names no IPv4 address", text);
+	(void)cl_fail(e, CL_EDATA, "'%s' names no IPv4 address", text);
+	return cl_fix(e, "write for example \"registry.internal:10.0.0.7\"");
 }
 
 int cfg_check_id(const char *text, struct cl_err *e)
@@ -160,16 +164,20 @@ static int host_port(const char *text, bool port_needed, struct cl_err *e)
 	struct pol_addr a;
 	uint64_t port;
 
-	if (!colon && port_needed)
-		return cl_fail(e, CL_EDATA, "'%s' has no port", text);
+	if (!colon && port_needed) {
+		(void)cl_fail(e, CL_EDATA, "'%s' has no port", text);
+		return cl_fix(e, "write %s:PORT", text);
+	}
 	if (colon && cl_parse_u64(colon + 1, 0, 65535, "the port", &port, e))
 		return -1;
 	if (len > 2 && host[0] == '[' && host[len - 1] == ']') {
 		host[len - 1] = '\0';
 		return pol_addr_parse(host + 1, "the address", &a, e);
 	}
-	if (!host_name(host, len))
-		return cl_fail(e, CL_EDATA, "'%s' names no host", text);
+	if (!host_name(host, len)) {
+		(void)cl_fail(e, CL_EDATA, "'%s' names no host", text);
+		return cl_fix(e, "write a name or an address, IPv6 in brackets: [::1]:8443");
+	}
 	return 0;
 }
 
@@ -180,8 +188,10 @@ int cfg_check_listen(const char *text, struct cl_err *e)
 
 static int origin(const char *text, const char *scheme, struct cl_err *e)
 {
-	if (!cl_starts(text, scheme) || strpbrk(text + strlen(scheme), "/@?# "))
-		return cl_fail(e, CL_EDATA, "'%s' is not of the form %shost[:port]", text, scheme);
+	if (!cl_starts(text, scheme) || strpbrk(text + strlen(scheme), "/@?# ")) {
+		(void)cl_fail(e, CL_EDATA, "'%s' is not of the form %shost[:port]", text, scheme);
+		return cl_fix(e, "write for example %shub.internal:8443, without a path", scheme);
+	}
 	return host_port(text + strlen(scheme), false, e);
 }
 
@@ -209,7 +219,8 @@ int cfg_check_path(const char *text, struct cl_err *e)
 {
 	if (text[0] == '/' && strlen(text) < 4096)
 		return 0;
-	return cl_fail(e, CL_EDATA, "'%s' is no absolute path", text);
+	(void)cl_fail(e, CL_EDATA, "'%s' is no absolute path", text);
+	return cl_fix(e, "write the whole path, from '/' on");
 }
 
 int cfg_check_build(const char *text, struct cl_err *e)
@@ -224,5 +235,6 @@ int cfg_check_build(const char *text, struct cl_err *e)
 			break;
 		else if (i == 2)
 			return 0;
-	return cl_fail(e, CL_EDATA, "'%s' is no release such as v0.2.0", text);
+	(void)cl_fail(e, CL_EDATA, "'%s' is no release", text);
+	return cl_fix(e, "write one such as v0.2.0");
 }

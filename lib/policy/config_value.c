@@ -54,12 +54,15 @@ static json_t *read_number(struct cl_doc *d, const json_t *parent, const char *k
 		return NULL;
 	cl_format_double(k->min, min);
 	cl_format_double(k->max, max);
-	if (v < k->min || v > k->max)
+	if (v < k->min || v > k->max) {
 		(void)cl_fail(e, CL_EDATA, "'%s' is not between %s and %s", key, min, max);
-	else if (fabs(v * 1000 - round(v * 1000)) > 1e-6)
+		(void)cl_fix(e, "write a number from %s to %s", min, max);
+	} else if (fabs(v * 1000 - round(v * 1000)) > 1e-6) {
 		(void)cl_fail(e, CL_EDATA, "'%s' has more than three decimals", key);
-	else
+		(void)cl_fix(e, "round it to thousandths");
+	} else {
 		return v == floor(v) ? json_integer((json_int_t)v) : json_real(v);
+	}
 	return here(d, parent, key, 0, e);
 }
 
@@ -75,12 +78,16 @@ static json_t *read_size(struct cl_doc *d, const json_t *parent, const char *key
 	if (!strcmp(k->unit, "MB")) {
 		rc = sb_size_mb(text, key, &n, NULL, e);
 		/* A ceiling of nothing is somebody's mistake, not "no ceiling". */
-		if (!rc && !n && k->harm == CFG_HARM_ALL)
-			rc = cl_fail(e, CL_EDATA, "'%s' is no limit", key);
+		if (!rc && !n && k->harm == CFG_HARM_ALL) {
+			(void)cl_fail(e, CL_EDATA, "'%s' is 0, which is no limit", key);
+			rc = cl_fix(e, "write a size such as 4g, or leave the key out");
+		}
 	} else {
 		rc = *text ? cl_parse_size(text, CL_SIZE_BYTES, key, &n, e) : 0;
-		if (!rc && *text && n < 0)
-			rc = cl_fail(e, CL_EDATA, "'%s' is negative", key);
+		if (!rc && *text && n < 0) {
+			(void)cl_fail(e, CL_EDATA, "'%s' is negative", key);
+			rc = cl_fix(e, "write a size such as 512m");
+		}
 	}
 	return rc ? here(d, parent, key, 0, e) : json_string(text);
 }
@@ -135,18 +142,21 @@ static json_t *read_list(struct cl_doc *d, const json_t *parent, const char *key
 	json_t *list = NULL, *out = json_array();
 	int rc = cl_doc_list(d, parent, key, &list, e);
 
-	if (!rc && json_array_size(list) > most(k))
-		rc = cl_doc_fail(d, parent, key, 0, CL_EDATA, e,
+	if (!rc && json_array_size(list) > most(k)) {
+		(void)cl_doc_fail(d, parent, key, 0, CL_EDATA, e,
 			"'%s' has %zu entries, more than the %zu allowed", key,
 			json_array_size(list), most(k));
+		rc = cl_fix(e, "take some of them out");
+	}
 	for (size_t i = 0; !rc && i < json_array_size(list); i++) {
 		const char *text = "";
 		int64_t n = 0;
 
 		/* A null is no entry: it would be a hole in a list that bounds something. */
 		if (json_is_null(json_array_get(list, i))) {
-			rc = cl_doc_fail(
+			(void)cl_doc_fail(
 				d, list, NULL, i, CL_EDATA, e, "'%s' has an empty entry", key);
+			rc = cl_fix(e, "write the entry, or take it out");
 		} else if (k->type == CFG_INTS) {
 			rc = cl_doc_int_at(d, list, i, (int64_t)k->min, (int64_t)k->max, &n, e);
 			(void)json_array_append_new(out, json_integer(n));
@@ -172,8 +182,11 @@ static json_t *read_labels(struct cl_doc *d, const json_t *parent, const char *k
 	int rc = cl_doc_map(d, parent, key, &map, e);
 	const char *name;
 
-	if (!rc && json_object_size(map) > most(k))
-		rc = cl_doc_fail(d, parent, key, 0, CL_EDATA, e, "'%s' has too many entries", key);
+	if (!rc && json_object_size(map) > most(k)) {
+		(void)cl_doc_fail(d, parent, key, 0, CL_EDATA, e,
+			"'%s' has more than %zu entries", key, most(k));
+		rc = cl_fix(e, "take some of them out");
+	}
 	json_object_foreach (map, name, v) {
 		cleanup_free char *pair = NULL;
 		const char *text = "";

@@ -79,19 +79,30 @@ static int check_identity(const struct ct_request *r, struct cl_err *e)
 
 static int check_mount(const struct ct_mount *m, struct cl_err *e)
 {
-	if (!m->source || !ct_path_ok(m->source))
-		return cl_fail(e, CL_EDATA, "mount source '%.200s' cannot be given to an engine",
+	static const char other[] = "take another target, such as /data";
+
+	if (!m->source || !ct_path_ok(m->source)) {
+		(void)cl_fail(e, CL_EDATA, "mount source '%.200s' cannot be given to an engine",
 			m->source ? m->source : "");
-	if (!m->target || !ct_path_ok(m->target) || !strcmp(m->target, "/"))
-		return cl_fail(e, CL_EDATA, "mount target '%.200s' is not a clean absolute path",
+		return cl_fix(e, "name an absolute path without ':', ',' and control characters");
+	}
+	if (!m->target || !ct_path_ok(m->target) || !strcmp(m->target, "/")) {
+		(void)cl_fail(e, CL_EDATA, "mount target '%.200s' is not a clean absolute path",
 			m->target ? m->target : "");
-	if (!strcmp(m->target, CT_WORKSPACE))
-		return cl_fail(e, CL_EDATA, "a mount may not hide " CT_WORKSPACE);
-	if (within(m->target, CT_INIT_DIR))
-		return cl_fail(
-			e, CL_EDATA, "mount target '%.200s' is cloop's own place", m->target);
-	if (m->label && *m->label && strcmp(m->label, "z") != 0 && strcmp(m->label, "Z") != 0)
-		return cl_fail(e, CL_ECONFIG, "SELinux label '%.20s' is neither z nor Z", m->label);
+		return cl_fix(e, "write an absolute path without '.', '..', ':' and ','");
+	}
+	if (!strcmp(m->target, CT_WORKSPACE)) {
+		(void)cl_fail(e, CL_EDATA, "a mount may not hide " CT_WORKSPACE);
+		return cl_fix(e, other);
+	}
+	if (within(m->target, CT_INIT_DIR)) {
+		(void)cl_fail(e, CL_EDATA, "mount target '%.200s' is cloop's own place", m->target);
+		return cl_fix(e, other);
+	}
+	if (m->label && *m->label && strcmp(m->label, "z") != 0 && strcmp(m->label, "Z") != 0) {
+		(void)cl_fail(e, CL_ECONFIG, "SELinux label '%.20s' is neither z nor Z", m->label);
+		return cl_fix(e, "set selinux_label to z or Z, or leave it out");
+	}
 	return 0;
 }
 
@@ -109,10 +120,13 @@ static int check_mounts(const struct ct_request *r, struct cl_err *e)
 	for (size_t i = 0; i < r->nmounts; i++) {
 		if (check_mount(&r->mounts[i], e))
 			return -1;
-		for (size_t k = 0; k < i; k++)
-			if (!strcmp(r->mounts[k].target, r->mounts[i].target))
-				return cl_fail(e, CL_EDATA, "two mounts share the target '%.200s'",
-					r->mounts[i].target);
+		for (size_t k = 0; k < i; k++) {
+			if (strcmp(r->mounts[k].target, r->mounts[i].target) != 0)
+				continue;
+			(void)cl_fail(e, CL_EDATA, "two mounts share the target '%.200s'",
+				r->mounts[i].target);
+			return cl_fix(e, "give each mount a target of its own");
+		}
 	}
 	return 0;
 }
@@ -176,26 +190,36 @@ static int check_network(const struct ct_request *r, struct cl_err *e)
 		if (pol_addr_parse(r->dns[i], "resolver", &a, e))
 			return -1;
 	for (size_t i = 0; i < r->ngroups; i++)
-		if (!r->groups[i])
-			return cl_fail(e, CL_EDATA, "a supplementary group of 0 is root's");
+		if (!r->groups[i]) {
+			(void)cl_fail(e, CL_EDATA, "a supplementary group of 0 is root's");
+			return cl_fix(e, "leave group 0 out");
+		}
 	if (r->hostname && (strlen(r->hostname) > 63 || *r->hostname == '-' ||
-				   !cl_all_in(r->hostname, CL_ALNUM "-.")))
-		return cl_fail(e, CL_EDATA, "'%.80s' is not a host name", r->hostname);
+				   !cl_all_in(r->hostname, CL_ALNUM "-."))) {
+		(void)cl_fail(e, CL_EDATA, "'%.80s' is not a host name", r->hostname);
+		return cl_fix(e, "use 1 to 63 letters, digits, '-' and '.', not '-' first");
+	}
 	return 0;
 }
 
 static int check_data(const struct ct_request *r, struct cl_err *e)
 {
 	for (size_t i = 0; i < r->nlabels; i++)
-		if (!ct_label_key_ok(r->labels[i].key))
-			return cl_fail(e, CL_EDATA, "'%.140s' is not a label", r->labels[i].key);
+		if (!ct_label_key_ok(r->labels[i].key)) {
+			(void)cl_fail(e, CL_EDATA, "'%.140s' is not a label", r->labels[i].key);
+			return cl_fix(e, "use letters, digits, '.', '_' and '-' in a label's name");
+		}
 	for (size_t i = 0; i < r->nenv; i++) {
 		cleanup_free char *name = cl_strndup(r->env[i], strcspn(r->env[i], "="));
 
-		if (!ct_env_name_ok(name))
-			return cl_fail(e, CL_EDATA, "'%.140s' is not the name of a variable", name);
-		if (!strchr(r->env[i], '='))
-			return cl_fail(e, CL_EDATA, "variable '%s' has no value", name);
+		if (!ct_env_name_ok(name)) {
+			(void)cl_fail(e, CL_EDATA, "'%.140s' is not the name of a variable", name);
+			return cl_fix(e, "use letters, digits and '_', no digit first");
+		}
+		if (!strchr(r->env[i], '=')) {
+			(void)cl_fail(e, CL_EDATA, "variable '%s' has no value", name);
+			return cl_fix(e, "write %s=VALUE", name);
+		}
 		if (!ct_env_harmless(name))
 			return cl_fail(e, CL_EBUG,
 				"variable '%s' must not pass through the engine: cloop-init sets "

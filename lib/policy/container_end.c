@@ -136,15 +136,26 @@ static char *first_line(const char *text)
 	return line;
 }
 
+/* What is looked up on this machine alone cannot be pulled from anywhere. */
+static int no_image(const char *name, const char *image, struct cl_err *e)
+{
+	if (!image)
+		return cl_fix(e, "nothing is pulled at start: pull the image with %s", name);
+	if (cl_starts(image, "localhost/"))
+		return cl_fix(e,
+			"localhost/ is made on this machine: %s build -t %s DIR, or %s tag IMAGE "
+			"%s",
+			name, image, name, image);
+	return cl_fix(e, "nothing is pulled at start: %s pull %s", name, image);
+}
+
 static int fix_for(enum ct_trouble kind, enum ct_engine engine, const char *image, struct cl_err *e)
 {
 	const char *name = ct_engine_name(engine);
 
 	switch (kind) {
 	case CT_NO_IMAGE:
-		if (image)
-			return cl_fix(e, "nothing is pulled at start: %s pull %s", name, image);
-		return cl_fix(e, "nothing is pulled at start: pull the image with %s", name);
+		return no_image(name, image, e);
 	case CT_PERMISSION:
 		return cl_fix(
 			e, engine == CT_DOCKER
@@ -156,7 +167,7 @@ static int fix_for(enum ct_trouble kind, enum ct_engine engine, const char *imag
 		return cl_fix(e, engine == CT_DOCKER ? "start it: systemctl start docker"
 						     : "start it: systemctl start podman.socket");
 	case CT_NAME_TAKEN:
-		return cl_fix(e, "a workload of that name was left behind: cloop executor reap");
+		return cl_fix(e, "a workload of that name was left behind: cloop sweep");
 	case CT_CGROUP:
 		return cl_fix(e, "raise the limit that was named, or let the engine use cgroups");
 	case CT_NO_RUNTIME:
@@ -172,10 +183,12 @@ static int fix_for(enum ct_trouble kind, enum ct_engine engine, const char *imag
 		return cl_fix(
 			e, "default_ulimits of the engine are above this machine's hard limits");
 	case CT_NO_CONTAINER:
+		return cl_fix(e, "it is gone already: 'cloop sweep' settles what it left");
 	case CT_OTHER:
 		break;
 	}
-	return -1;
+	return cl_fix(e, "look at what '%s info' says, and try what %s was to do by hand", name,
+		name);
 }
 
 enum ct_trouble ct_classify(enum ct_engine engine, const char *what, int status,

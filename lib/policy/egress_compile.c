@@ -83,10 +83,12 @@ static int check_endpoints(
 
 static int check_hosts(const struct eg_auth *a, struct cl_err *e)
 {
-	if (a->hosts.n > EG_MAX_HOST)
-		return cl_fail(e, CL_EDATA,
+	if (a->hosts.n > EG_MAX_HOST) {
+		(void)cl_fail(e, CL_EDATA,
 			"%zu host patterns are more than the %d a policy may list", a->hosts.n,
 			EG_MAX_HOST);
+		return cl_fix(e, "cover several by one pattern, such as *.example.com");
+	}
 	for (size_t i = 0; i < a->hosts.n; i++)
 		if (eg_check_host(a->hosts.v[i], "host pattern", e))
 			return -1;

@@ -193,9 +193,11 @@ static int check_sense(struct cl_doc *d, const json_t *list, size_t i, const jso
 		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e, "a test names no destination");
 		return cl_fix(e, "name an address, a range, an endpoint or a list");
 	}
-	if (c->ntargets >= EXP_MAX_TARGETS)
-		return cl_doc_fail(d, list, NULL, i, CL_EDATA, e,
+	if (c->ntargets >= EXP_MAX_TARGETS) {
+		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e,
 			"a test has %d destinations or more", EXP_MAX_TARGETS);
+		return cl_fix(e, "write ranges instead of single addresses");
+	}
 	if (given && endpoints) {
 		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e,
 			"'ports' and 'proto' do not go with a destination that has a port");
@@ -279,9 +281,11 @@ int exp_read(struct cl_doc *d, struct exp_suite *out, struct cl_err *e)
 		if (read_case(d, tests, i, out, e))
 			return -1;
 		targets += out->cases[i].ntargets;
-		if (targets > EXP_MAX_TARGETS)
-			return cl_doc_fail(d, tests, NULL, i, CL_EDATA, e,
+		if (targets > EXP_MAX_TARGETS) {
+			(void)cl_doc_fail(d, tests, NULL, i, CL_EDATA, e,
 				"the tests have more than %d destinations", EXP_MAX_TARGETS);
+			return cl_fix(e, "put some of the tests into another file");
+		}
 	}
 	return 0;
 }

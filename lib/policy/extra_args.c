@@ -45,9 +45,10 @@ static int check_annotation(const char *arg, struct cl_err *e)
 	if (!cl_starts(arg, "--annotation="))
 		return 0;
 	for (size_t i = 0; i < CL_ARRAY_LEN(steering); i++)
-		if (cl_starts(value, steering[i]))
-			return cl_fail(
-				e, CL_EDATA, "the annotation '%s' steers the runtime", value);
+		if (cl_starts(value, steering[i])) {
+			(void)cl_fail(e, CL_EDATA, "the annotation '%s' steers the runtime", value);
+			return cl_fix(e, "leave it out: annotations may only describe");
+		}
 	return 0;
 }
 
@@ -58,8 +59,11 @@ int px_extra_arg_check(const char *arg, struct cl_err *e)
 	bool known = false;
 
 	for (const char *p = arg; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			return cl_fail(e, CL_EDATA, "an engine flag has a control character in it");
+		if ((unsigned char)*p < 0x20 || *p == 0x7f) {
+			(void)cl_fail(
+				e, CL_EDATA, "the engine flag '%s' has a control character", arg);
+			return cl_fix(e, "write it on one line, without tabs");
+		}
 	for (size_t i = 0; px_extra_args[i]; i++)
 		known = known || !strcmp(px_extra_args[i], name);
 	/* Looked up exactly, so "-v/etc:/x", "-dit" and " --net=host" are all just unknown. */
@@ -74,9 +78,11 @@ int px_extra_arg_check(const char *arg, struct cl_err *e)
 
 int px_extra_args_check(const struct cl_strv *args, struct cl_err *e)
 {
-	if (args->n > PX_EXTRA_ARGS_MAX)
-		return cl_fail(e, CL_EDATA, "%zu engine flags are more than the %d allowed",
-			args->n, PX_EXTRA_ARGS_MAX);
+	if (args->n > PX_EXTRA_ARGS_MAX) {
+		(void)cl_fail(e, CL_EDATA, "%zu engine flags are more than the %d allowed", args->n,
+			PX_EXTRA_ARGS_MAX);
+		return cl_fix(e, "take some out of extra_args");
+	}
 	for (size_t i = 0; i < args->n; i++)
 		if (px_extra_arg_check(args->v[i], e))
 			return cl_wrap(e, "entry %zu", i + 1);

@@ -219,9 +219,11 @@ static int read_identity(struct reading *r, json_t *list, size_t i)
 	json_t *obj = json_array_get(list, i);
 	const char *v[2] = {NULL, NULL}, *flaw;
 
-	if (!json_is_object(obj))
-		return cl_doc_fail(r->d, list, NULL, i, CL_ECONFIG, r->e,
-			"cosign_identities[%zu] is no mapping of issuer and subject_regexp", i);
+	if (!json_is_object(obj)) {
+		(void)cl_doc_fail(r->d, list, NULL, i, CL_ECONFIG, r->e,
+			"cosign_identities[%zu] is no mapping", i);
+		return cl_fix(r->e, "write {issuer: URL, subject_regexp: PATTERN}");
+	}
 	if (cl_doc_closed(r->d, obj, "cosign_identities", known, 2, r->e))
 		return -1;
 	for (size_t k = 0; k < 2; k++) {
@@ -235,9 +237,11 @@ static int read_identity(struct reading *r, json_t *list, size_t i)
 				    "there: give both");
 	}
 	flaw = regexp_flaw(v[1]);
-	if (flaw)
-		return cl_doc_fail(r->d, obj, known[1], 0, CL_ECONFIG, r->e,
+	if (flaw) {
+		(void)cl_doc_fail(r->d, obj, known[1], 0, CL_ECONFIG, r->e,
 			"subject_regexp '%s' %s", v[1], flaw);
+		return cl_fix(r->e, "write it in the syntax of RE2, which cosign reads");
+	}
 	r->p->identities = cl_grow(r->p->identities, &r->p->identities_cap, r->p->nidentities + 1,
 		sizeof(*r->p->identities));
 	r->p->identities[r->p->nidentities++] =
@@ -272,8 +276,10 @@ static int read_all(struct reading *r)
 		"require_signature", "cosign_public_keys", "cosign_identities", "default_registry",
 		"govern_operator_images"};
 
-	if (!json_is_object(r->obj))
-		return cl_fail(r->e, CL_ECONFIG, "sandbox.image_policy is no mapping");
+	if (!json_is_object(r->obj)) {
+		(void)cl_fail(r->e, CL_ECONFIG, "sandbox.image_policy is no mapping");
+		return cl_fix(r->e, "write keys below it, such as require_digest: true");
+	}
 	if (cl_doc_closed(r->d, r->obj, "sandbox.image_policy", known, CL_ARRAY_LEN(known), r->e) ||
 		cl_doc_bool(r->d, r->obj, "require_digest", &r->p->require_digest, r->e) ||
 		cl_doc_bool(r->d, r->obj, "require_signature", &r->p->require_signature, r->e) ||

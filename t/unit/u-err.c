@@ -234,3 +234,19 @@ void test_err__json_places_are_numbers(void)
 	CHECK(!e.line && !e.column);
 	json_decref(j);
 }
+
+void test_err__what_is_commonly_done_is_the_fix(void)
+{
+	struct cl_err e;
+
+	(void)cl_fail_sys(&e, CL_EOS, ENOSPC, "cannot write 'x'");
+	CHECK_HAS(e.fix, "df");
+	(void)cl_fail_sys(&e, CL_EOS, EACCES, "cannot write 'x'");
+	CHECK_HAS(e.fix, "root");
+	(void)cl_fail_sys(&e, CL_EOS, EXDEV, "cannot move 'x'");
+	CHECK_STR(e.fix, "");
+	(void)cl_fail(&e, CL_EBUG, "no way");
+	CHECK_HAS(e.fix, "cloop version");
+	(void)cl_fail(&e, CL_EDATA, "no way");
+	CHECK_STR(e.fix, "");
+}

@@ -224,9 +224,9 @@ void test_parse__options(void)
 		{"paint a --colour=", "! --colour '' is none of red, green"},
 		{"paint a --coats 0", "! --coats '0' is not between 1 and 9"},
 		{"paint a --coats 1x", "! --coats '1x' is not a whole number"},
-		{"paint a --any -6", "! --any '-6' is not between -5 and 9223372036854775807"},
+		{"paint a --any -6", "! --any '-6' is less than -5"},
 		{"paint a --dry 0s", "! --dry '0s' must be longer than nothing"},
-		{"paint a --dry 5", "! --dry '5' is not a duration such as 90s, 15m, 24h or 7d"},
+		{"paint a --dry 5", "! --dry '5' is not a duration"},
 		{"paint a --gloss=1", "! --gloss takes no value"},
 		{"paint a --note", "! --note needs a value (TEXT)"},
 		{"paint a -c", "! -c needs a value (NAME)"},
@@ -345,7 +345,12 @@ void test_parse__fixes_say_what_to_type(void)
 		{"brush ad", "see 'cloop decor brush --help'"},
 		{"secret-verbs", "see 'cloop decor --help'"}, /* a hidden one is not suggested */
 		{"--gloss paint a", "it belongs after its verb: 'cloop decor paint --gloss'"},
-		{"paint a --coats x", "see 'cloop decor paint --help'"},
+		{"paint a --coats x", "write digits alone, such as 10"},
+		{"paint a --coats 10", "write a whole number from 1 to 9"},
+		{"paint a --any -6", "write -5 or more"},
+		{"paint a --dry 5", "write one such as 90s, 15m, 24h, 7d or 1h30m"},
+		{"paint a --colour gren", "did you mean 'green'?"},
+		{"paint a --colour blue", "see 'cloop decor paint --help'"},
 		{"kitchen", "see 'cloop decor --help'"},
 	};
 
