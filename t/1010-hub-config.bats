@@ -25,7 +25,8 @@ setup() {
 	exits 78 cloop hub config check
 	same "$stderr" "$conf:4:5: error: executors.container.memroy: there is no such key
   fix: did you mean 'memory'?
-cloop-hub: $conf has 1 error"
+cloop-hub: $conf has 1 error
+  fix: mend what is named above, then 'cloop hub config check' again"
 	same "$output" ""
 	exits 78 cloop hub config check --json
 	same "$(jq -c '.ok, (.issues[0] | .line, .column, .key)' <<< "$output" | xargs)" \
@@ -133,4 +134,22 @@ cloop-hub: $conf has 1 error"
 @test "output that cannot be written is an error" {
 	exits 71 bash -c 'cloop hub config keys > /dev/full'
 	exits 71 bash -c 'cloop hub config show --json > /dev/full'
+}
+
+@test "check: every message has a fix, and none is said twice" {
+	for f in "$CASES"/config/*.case; do
+		sed '/^====$/,$d' "$f" > "$conf"
+		run --separate-stderr cloop hub config check --json
+		[ -n "$output" ] || continue
+		same "$(jq -c '.issues[] | select(.remediation == null)' <<< "$output")" ""
+		same "$(jq -r '.issues[] | "\(.line):\(.column) \(.key) \(.message)"' <<< "$output" | sort | uniq -d)" ""
+	done
+	printf 'executors: {container: {pids_limit: 99999}}\n' > "$conf"
+	exits 78 cloop hub config check
+	has "$stderr" "executors.container.pids_limit: 'pids_limit' is 99999, not between -1 and 65536
+  fix: write a whole number from -1 to 65536 there"
+	echo '- a' > "$conf"
+	exits 78 cloop hub config check
+	same "$stderr" "cloop-hub: $conf:1:1: the configuration is no mapping of keys
+  fix: start it with a key at the left margin, such as 'executors:'"
 }

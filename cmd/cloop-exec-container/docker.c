@@ -103,7 +103,8 @@ static int spawn_watched(
 		return 0;
 	(void)waitpid(*watcher, NULL, 0);
 	*watcher = 0;
-	return cl_fail(e, (enum cl_code)failed, "'%s' cannot be executed", s->path);
+	(void)cl_fail(e, (enum cl_code)failed, "'%s' cannot be executed", s->path);
+	return cl_fix(e, "try it by hand: %s version", s->path);
 }
 
 bool job_child_ended(pid_t pid, int *status)
@@ -186,8 +187,9 @@ int job_start_docker(struct job *j, const struct rundir *rd, const struct cl_str
 			return judge_end(j, rd, status, e);
 	}
 	(void)kill(-out->monitor, SIGKILL);
-	return cl_fail(e, CL_EUNAVAIL, "the engine did not start the sandbox within %d s",
+	(void)cl_fail(e, CL_EUNAVAIL, "the engine did not start the sandbox within %d s",
 		JOB_START_MS / 1000);
+	return cl_fix(e, "look at what the engine is doing: systemctl status docker");
 }
 
 /* `wait` prints the status of a container that runs; -1 when there is none. */

@@ -42,8 +42,10 @@ int handle_in_read(
 		cl_doc_str(&h->doc, h->doc.root, "handle", &id, e) ||
 		cl_doc_str(&h->doc, h->doc.root, "hub", &h->hub, e))
 		return -1;
-	if (!id || !h->hub)
-		return cl_fail(e, CL_EDATA, "'handle' and 'hub' are both needed");
+	if (!id || !h->hub) {
+		(void)cl_fail(e, CL_EDATA, "'handle' and 'hub' are both needed");
+		return cl_fix(e, "give {\"handle\":ID,\"hub\":DIR}, see cloop-exec(7)");
+	}
 	h->state = cl_asprintf("%s/.cloop/state.db", h->hub);
 	if (store_open(h->state, mode, &h->store, e))
 		return -1;
@@ -135,8 +137,10 @@ int cmd_signal(struct cl_ctx *c, struct cl_err *e)
 	if (handle_in_read(&h, extra, STORE_RO, e) ||
 		cl_doc_str(&h.doc, h.doc.root, "signal", &name, e))
 		return -1;
-	if (!name)
-		return cl_fail(e, CL_EDATA, "'signal' is missing");
+	if (!name) {
+		(void)cl_fail(e, CL_EDATA, "'signal' is missing");
+		return cl_fix(e, "give \"signal\": interrupt, terminate or kill");
+	}
 	/* What has ended needs no signal. */
 	if (strcmp(h.row.state, "live") != 0) {
 		cl_take_json(json_object());

@@ -28,6 +28,12 @@ static char *dup_or_null(const char *s)
 	return s ? cl_strdup(s) : NULL;
 }
 
+static int unreadable(const struct store_handle *row, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "the row of %s cannot be read", row->id);
+	return cl_fix(e, "use the cloop that started it, or remove the container by hand");
+}
+
 int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e)
 {
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -36,7 +42,7 @@ int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e
 
 	if (!row->meta ||
 		cl_doc_parse(&d, CL_DOC_JSON, "meta", row->meta, strlen(row->meta), NULL, e))
-		return cl_fail(e, CL_EDATA, "the row of %s cannot be read", row->id);
+		return unreadable(row, e);
 	if (cl_doc_int(&d, d.root, "net_kind", 0, JOB_NET_ENGINE, &kind, e) ||
 		cl_doc_int(&d, d.root, "uid", 0, UINT32_MAX, &uid, e) ||
 		cl_doc_str(&d, d.root, "engine", &engine, e) ||

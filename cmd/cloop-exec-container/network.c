@@ -156,6 +156,8 @@ static char *engine_bridge(const struct job *j, struct cl_err *e)
 		return cl_asprintf("br-%.12s", id);
 	(void)cl_fail(
 		e, CL_EUNAVAIL, "network '%s' has no bridge that can be filtered", j->network);
+	(void)cl_fix(e, "%s network rm %s: the next run makes it again",
+		ct_engine_name(j->engine.kind), j->network);
 	return NULL;
 }
 

@@ -90,7 +90,7 @@ static void check_registered(struct preflight *p)
 
 	if (!p->info.runtimes_known) {
 		find(&p->out, FIND_WARN, "oci-runtime",
-			"cloop executor test runs a workload in it, which is the proof",
+			"run something in it, which is the proof: cloop run -- true",
 			"podman cannot be asked which runtimes it has: '%s' is unverified until "
 			"the first "
 			"run",

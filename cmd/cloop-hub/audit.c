@@ -99,11 +99,12 @@ int cmd_hub_audit_verify(struct cl_ctx *c, struct cl_err *e)
 		return chain.broken;
 	}
 	if (chain.broken) {
-		(void)printf("broken at row %lld: %s (%lld rows before it hold)\n",
-			(long long)chain.bad_seq, chain.why, (long long)chain.rows);
+		(void)printf("broken at row %lld: %s (%lld %s)\n", (long long)chain.bad_seq,
+			chain.why, (long long)chain.rows,
+			chain.rows == 1 ? "row before it holds" : "rows before it hold");
 		return 1;
 	}
-	(void)printf("whole: %lld rows\n", (long long)chain.rows);
+	(void)printf("whole: %lld row%s\n", (long long)chain.rows, chain.rows == 1 ? "" : "s");
 	if (chain.head_seq)
 		(void)printf("head: %lld:%s\n", (long long)chain.head_seq, chain.head);
 	return 0;

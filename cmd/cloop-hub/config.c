@@ -43,8 +43,10 @@ static int verdict(const struct cl_ctx *ctx, const struct cfg *c, struct cl_err 
 	json_decref(issues);
 	if (!errors)
 		return 0;
-	return cl_fail(e, CL_ECONFIG, "%s has %zu%s error%s", c->file, errors,
+	(void)cl_fail(e, CL_ECONFIG, "%s has %zu%s error%s", c->file, errors,
 		c->more_issues ? " or more" : "", errors == 1 ? "" : "s");
+	return cl_fix(e, "mend %s above, then 'cloop hub config check' again",
+		errors == 1 ? "what is named" : "each that is named");
 }
 
 /* A file of anybody's: only read, never trusted. */

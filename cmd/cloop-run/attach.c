@@ -63,7 +63,7 @@ static int ask(struct attach *a, json_t *take_msg, const int *fds, size_t n, str
 	if (rc || control_recv(a->fd, &got, got_fds, &got_n, e))
 		return -1;
 	if (!got)
-		return cl_fail(e, CL_EUNAVAIL, "the supervisor went away");
+		return control_gone(e);
 	/* A workload that was quick may have ended, with its streams, before we asked. */
 	if (json_object_get(got, "ended"))
 		a->ended = json_incref(json_object_get(got, "ended"));
@@ -185,7 +185,8 @@ static int recover(struct attach *a, struct cl_err *e)
 			return 0;
 		sys_sleep_ms(200);
 	}
-	return cl_fail(e, CL_EUNAVAIL, "%s has no supervisor", a->p->id);
+	(void)cl_fail(e, CL_EUNAVAIL, "%s has no supervisor", a->p->id);
+	return cl_fix(e, "cloop runs show %s tells what became of it", a->p->id);
 }
 
 /* We were too slow (stopped, or on a disk that hung): what it wrote is in its log. */

@@ -78,6 +78,16 @@ static int refuse(struct cl_err *e, const char *constraint, const char *fix, con
 	return cl_fix(e, "%s", fix);
 }
 
+static int no_grants(struct cl_err *e, const char *key, const char *name)
+{
+	char fix[200];
+
+	(void)snprintf(fix, sizeof(fix),
+		"take '%s' out of .cloop/sandbox.yaml: nothing else gives a sandbox any", key);
+	return refuse(e, key, fix,
+		"capabilities.%s names '%s', and this release has no grants of %s", key, name, key);
+}
+
 /*
  * What the project selects from what it was granted. Grants do not exist in this release, so
  * each is refused by name.
@@ -89,34 +99,19 @@ static int check_grants(const struct run_plan *p, struct cl_err *e)
 
 	if (s->network) {
 		(void)snprintf(fix, sizeof(fix),
-			"an operator grants it: cloop egress grant --to project:%s --hosts HOST "
-			"--ports "
-			"443; then name the id it prints",
-			p->project);
+			"take 'network' out of .cloop/sandbox.yaml, and let the operator allow the "
+			"destination in the hub's configuration: %s.egress_filter.allow_cidrs and "
+			"allow_ports",
+			x->key);
 		return refuse(e, "network_egress", fix,
-			"capabilities.network names the egress grant '%s', which this project does "
-			"not "
-			"hold",
+			"capabilities.network names the egress grant '%s', and this release has no "
+			"egress grants",
 			s->network);
 	}
-	if (s->devices.n) {
-		(void)snprintf(fix, sizeof(fix),
-			"an operator grants it: cloop secret grant SECRET --to project:%s "
-			"--devices %s",
-			p->project, s->devices.v[0]);
-		return refuse(e, "devices", fix,
-			"capabilities.devices names '%s', which this project has no grant for",
-			s->devices.v[0]);
-	}
-	if (s->interfaces.n) {
-		(void)snprintf(fix, sizeof(fix),
-			"an operator grants it: cloop secret grant SECRET --to project:%s "
-			"--interfaces %s",
-			p->project, s->interfaces.v[0]);
-		return refuse(e, "interfaces", fix,
-			"capabilities.interfaces names '%s', which this project has no grant for",
-			s->interfaces.v[0]);
-	}
+	if (s->devices.n)
+		return no_grants(e, "devices", s->devices.v[0]);
+	if (s->interfaces.n)
+		return no_grants(e, "interfaces", s->interfaces.v[0]);
 	return 0;
 }
 

@@ -75,6 +75,12 @@ static int prepare(struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
+static int half_written(struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EOS, "cannot write all of standard output");
+	return cl_fix(e, "make room where it goes to ('df'), or see why its reader left");
+}
+
 /* A full disk or a closed pipe must not look like success. */
 static int flush_stdout(struct cl_err *e)
 {
@@ -83,7 +89,7 @@ static int flush_stdout(struct cl_err *e)
 	if (fflush(stdout))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot write standard output");
 	if (failed) /* an earlier write: its errno is long gone */
-		return cl_fail(e, CL_EOS, "cannot write all of standard output");
+		return half_written(e);
 	return 0;
 }
 

@@ -249,8 +249,7 @@ static const struct {
 	{whole_root, CL_EREFUSED, false, "choose a directory inside the projects root"},
 	{own_hub, CL_EREFUSED, true, "choose a directory outside the hub's"},
 	{another_hub, CL_EREFUSED, true, "choose a directory that overlaps no hub"},
-	{another_project, CL_EREFUSED, true,
-		"see what is registered: cloop project list; or choose another directory"},
+	{another_project, CL_EREFUSED, true, "choose a directory that overlaps no project"},
 	{state_leads_out, CL_EREFUSED, true, "make .cloop in it a directory of its own"},
 	{outside_root, CL_EDENIED, false,
 		"choose a directory inside the projects root, or ask a person with "

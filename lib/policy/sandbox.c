@@ -326,7 +326,7 @@ static int read_network(struct sb_reading *r)
 		return 0;
 	if (strlen(raw) > 128 || !cl_all_in(raw, CL_ALNUM "-_.:"))
 		return sb_refuse(r, r->caps, "network", 0,
-			"write the id of an egress grant: 'cloop egress list' prints it",
+			"write the id of an egress grant: egress_ and 24 hex digits",
 			"capabilities.network '%.140s' is not an id (1-128 of letters, digits and "
 			"-_.:)",
 			raw);

@@ -193,7 +193,7 @@ static void network_id(struct cl_doc *d, struct sb_spec *s)
 		"capabilities.network '%s' does not look like the id of an egress grant; a scope's "
 		"name is never matched",
 		s->network);
-	n->fix = cl_strdup("'cloop egress list' prints the ids: egress_ and 24 hex digits");
+	n->fix = cl_strdup("write the id itself: egress_ and 24 hex digits");
 }
 
 /* `env:` with nothing after it passes the environment through, which looks like the opposite. */

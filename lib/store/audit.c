@@ -52,8 +52,11 @@ static int read_head(struct store *s, int64_t *seq, char *hash, struct cl_err *e
 	*hash = '\0';
 	if (db_prepare(s, "SELECT seq, hash FROM audit_head", &st, e) || db_step(s, st, &row, e))
 		return -1;
-	if (!row)
-		return cl_fail(e, CL_ECONFIG, "%s: the audit trail has lost its head", s->path);
+	if (!row) {
+		(void)cl_fail(e, CL_ECONFIG, "%s: the audit trail has lost its head", s->path);
+		return cl_fix(e, "somebody has changed the file: bring back a copy of it that "
+				 "'cloop hub audit verify' finds whole");
+	}
 	*seq = sqlite3_column_int64(st, 0);
 	(void)snprintf(hash, CL_SHA256_HEX, "%s", db_column(st, 1));
 	return 0;

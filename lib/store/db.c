@@ -15,15 +15,15 @@ static const struct {
 	{SQLITE_LOCKED, CL_EBUSY, "try again"},
 	{SQLITE_READONLY, CL_EDENIED, "run it as the owner of the hub's directory"},
 	{SQLITE_PERM, CL_EDENIED, "run it as the owner of the hub's directory"},
-	{SQLITE_AUTH, CL_EDENIED, NULL},
+	{SQLITE_AUTH, CL_EDENIED, "run it as the owner of the hub's directory"},
 	{SQLITE_CANTOPEN, CL_EDENIED,
 		"the file, its folder and the files beside it must be the "
 		"caller's to read and write, and no link"},
 	{SQLITE_CORRUPT, CL_ECONFIG, "restore the state file from a backup"},
 	{SQLITE_NOTADB, CL_ECONFIG, "restore the state file from a backup"},
 	{SQLITE_FULL, CL_EOS, "free some space on the disk of the hub's directory"},
-	{SQLITE_IOERR, CL_EOS, NULL},
-	{SQLITE_TOOBIG, CL_EDATA, NULL},
+	{SQLITE_IOERR, CL_EOS, "look at the disk of the hub's directory: dmesg, df"},
+	{SQLITE_TOOBIG, CL_EDATA, "make what is to be kept smaller"},
 };
 
 int db_fail(struct store *s, const char *doing, struct cl_err *e)
@@ -38,8 +38,7 @@ int db_fail(struct store *s, const char *doing, struct cl_err *e)
 		if (meanings[i].code != code)
 			continue;
 		e->code = meanings[i].as;
-		if (meanings[i].fix)
-			(void)cl_fix(e, "%s", meanings[i].fix);
+		(void)cl_fix(e, "%s", meanings[i].fix);
 	}
 	return -1;
 }

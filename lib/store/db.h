@@ -69,6 +69,8 @@ int db_insert(struct store *s, const struct db_table *t, const void *row, struct
 /* UPDATE of the columns named (NULL-terminated) where id is `id`; CL_ENOTFOUND. */
 int db_update(struct store *s, const struct db_table *t, const void *row, const char *id,
 	const char *const *columns, struct cl_err *e);
+/* CL_ENOTFOUND: there is no `what` of that id. */
+int db_no_row(const char *what, const char *id, struct cl_err *e);
 /* "SELECT <columns> FROM <name>" */
 void db_select(const struct db_table *t, struct cl_buf *sql);
 /* Reads the current row; *row must be new or released. */

@@ -93,8 +93,10 @@ static int first(struct store *s, const char *tail, const char *id, struct store
 	db_text(st, ":id", id);
 	if (db_step(s, st, &row, e))
 		return -1;
-	if (!row)
-		return cl_fail(e, CL_ENOTFOUND, "there is no handle of '%s'", id);
+	if (!row) {
+		(void)cl_fail(e, CL_ENOTFOUND, "there is no handle of '%s'", id);
+		return cl_fix(e, "'cloop runs list' shows what has run");
+	}
 	db_read(st, &table, out);
 	return 0;
 }

@@ -45,9 +45,11 @@ static int same_history(struct store *s, int64_t version, struct cl_err *e)
 			s->path, (long long)n + 1, db_column(st, 1));
 		return cl_fix(e, "use the cloop that wrote it");
 	}
-	if (n != version)
-		return cl_fail(e, CL_ECONFIG, "'%s' says schema %lld and lists %lld migrations",
+	if (n != version) {
+		(void)cl_fail(e, CL_ECONFIG, "'%s' says schema %lld and lists %lld migrations",
 			s->path, (long long)version, (long long)n);
+		return cl_fix(e, "bring back a copy of the file from before that was changed");
+	}
 	return 0;
 }
 

@@ -65,6 +65,14 @@ static const struct db_col *column(const struct db_table *t, const char *name)
 	abort();
 }
 
+int db_no_row(const char *what, const char *id, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, id);
+	return strcmp(what, "run") ? cl_fix(e, "check the id, and which hub is asked (-C)")
+				   : cl_fix(e, "'cloop runs list -n 0' shows every run of this hub "
+					       "(-C)");
+}
+
 int db_update(struct store *s, const struct db_table *t, const void *row, const char *id,
 	const char *const *columns, struct cl_err *e)
 {
@@ -85,7 +93,7 @@ int db_update(struct store *s, const struct db_table *t, const void *row, const 
 	if (db_done(s, st, &changed, e))
 		return -1;
 	if (!changed)
-		return cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", t->name, id);
+		return db_no_row(t->name, id, e);
 	return 0;
 }
 

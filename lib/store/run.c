@@ -124,7 +124,7 @@ int store_run_get(struct store *s, const char *id, struct store_run *out, struct
 	if (db_step(s, st, &row, e))
 		return -1;
 	if (!row)
-		return cl_fail(e, CL_ENOTFOUND, "there is no run '%s'", id);
+		return db_no_row("run", id, e);
 	db_read(st, &table, out);
 	return 0;
 }

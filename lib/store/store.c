@@ -32,7 +32,8 @@ static int ensure_file(const char *path, enum store_mode mode, struct cl_err *e)
 	if (!lstat(path, &st)) {
 		if (S_ISREG(st.st_mode))
 			return 0;
-		return cl_fail(e, CL_ECONFIG, "the state file '%s' is no regular file", path);
+		(void)cl_fail(e, CL_ECONFIG, "the state file '%s' is no regular file", path);
+		return cl_fix(e, "move it away; 'cloop hub bootstrap' makes a new one");
 	}
 	if (errno != ENOENT)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at the state file '%s'", path);
@@ -86,6 +87,13 @@ static int check_owner(struct store *s, enum store_mode mode, struct cl_err *e)
 		e, objects ? "move it away, then: cloop hub bootstrap" : "cloop hub bootstrap");
 }
 
+static int no_wal(const struct store *s, const char *mode, struct cl_err *e)
+{
+	(void)cl_fail(
+		e, CL_EOS, "'%s' cannot use a write-ahead log (journal mode '%s')", s->path, mode);
+	return cl_fix(e, "keep the hub's directory on a local file system, not on NFS or the like");
+}
+
 /*
  * Two processes that make one file at once: the switch to WAL fails at once with
  * SQLITE_BUSY, the busy timeout does not cover it.
@@ -101,10 +109,7 @@ static int use_wal(struct store *s, struct cl_err *e)
 		if (!rc && row && !strcmp(db_column(st, 0), "wal"))
 			return 0;
 		if (!rc)
-			return cl_fail(e, CL_EOS,
-				"'%s' cannot use a write-ahead log (journal "
-				"mode '%s'): is it on a network file system?",
-				s->path, row ? db_column(st, 0) : "");
+			return no_wal(s, row ? db_column(st, 0) : "", e);
 		if (e->code != CL_EBUSY || waited >= BUSY_MS)
 			return -1;
 		(void)usleep(20000);
@@ -253,7 +258,7 @@ int store_id(struct store *s, const char *table, const char *what, const char *p
 		return 0;
 	}
 	if (!found.n)
-		return cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, text);
+		return db_no_row(what, text, e);
 	to = (free(to), cl_join((const char *const *)found.v, found.n, ", "));
 	(void)cl_fail(e, CL_EDATA, "'%s' begins the id of more than one %s: %s%s", text, what, to,
 		found.n == 4 ? ", ..." : "");

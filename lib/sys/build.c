@@ -72,9 +72,11 @@ static int take_lock(const struct build *b, const char *path, int64_t deadline, 
 		if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, path))
 			return fd;
 		(void)close(fd);
-		if (sys_mono_ms() > deadline)
-			return cl_fail(
+		if (sys_mono_ms() > deadline) {
+			(void)cl_fail(
 				e, CL_EBUSY, "another build of the same setup has not finished");
+			return cl_fix(e, "wait for it ('cloop runs list --live'), or stop it");
+		}
 		sys_sleep_ms(100);
 	}
 }
@@ -332,9 +334,9 @@ static int failed(struct build *b, const struct running *r, struct cl_err *e)
 			b->step, b->nsteps, r->status, b->steps[b->step - 1]);
 	cl_constraint(e, "setup");
 	cl_slug(e, "sandbox_setup_failed");
-	return cl_fix(e,
-		"correct the command in .cloop/sandbox.yaml; it runs as root in the image with "
-		"the run's own network and without the project's files");
+	return cl_fix(e, "correct the command under setup: in .cloop/sandbox.yaml; it runs as root "
+			 "in the image with "
+			 "the run's own network and without the project's files");
 }
 
 /* Made beforehand: another workload's end may take away an empty parent meanwhile. */

@@ -250,6 +250,12 @@ int cg_kill(const struct cg *c, const char *handle, int64_t timeout_ms, struct c
 	}
 }
 
+static int in_use(const char *dir, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EBUSY, "the cgroup '%s' is still in use", dir);
+	return cl_fix(e, "end the processes that are in %s/cgroup.procs, then 'cloop sweep'", dir);
+}
+
 /* Children first. The kernel needs a moment to let go of those that have just died. */
 static int remove_tree(const struct cg_hierarchy *h, const char *handle, struct cl_err *e)
 {
@@ -269,7 +275,7 @@ static int remove_tree(const struct cg_hierarchy *h, const char *handle, struct 
 		if (sys != EBUSY && sys != ENOTEMPTY)
 			return cl_fail_sys(e, CL_EOS, sys, "cannot remove '%s'", dirs.v[0]);
 		if (sys_mono_ms() >= deadline)
-			return cl_fail(e, CL_EBUSY, "the cgroup '%s' is still in use", dirs.v[0]);
+			return in_use(dirs.v[0], e);
 		sys_sleep_ms(5);
 	}
 }

@@ -51,13 +51,18 @@ static int no_way(const char *path, int sys, struct cl_err *e)
 {
 	if (sys == EACCES || sys == EPERM)
 		return cl_fail_sys(e, CL_EDENIED, sys, "cannot look at '%s'", path);
-	if (sys == ENOTDIR)
-		return cl_fail(
-			e, CL_EDATA, "'%s' is no directory, or one on its way is none", path);
-	if (sys == ELOOP)
-		return cl_fail(e, CL_EDATA, "'%s' goes through a link that is not followed", path);
-	if (sys == ENAMETOOLONG)
-		return cl_fail(e, CL_EDATA, "'%.64s...' is too long for a path", path);
+	if (sys == ENOTDIR) {
+		(void)cl_fail(e, CL_EDATA, "'%s' is no directory, or one on its way is none", path);
+		return cl_fix(e, "name the directory of the project");
+	}
+	if (sys == ELOOP) {
+		(void)cl_fail(e, CL_EDATA, "'%s' goes through a link that is not followed", path);
+		return cl_fix(e, "name the directory that the link leads to");
+	}
+	if (sys == ENAMETOOLONG) {
+		(void)cl_fail(e, CL_EDATA, "'%.64s...' is too long for a path", path);
+		return cl_fix(e, "go there with cd and name it by a shorter path");
+	}
 	return cl_fail_sys(e, CL_EOS, sys, "cannot resolve '%s'", path);
 }
 
@@ -66,8 +71,10 @@ static int check_vacant(int dir, const char *name, const char *path, struct cl_e
 {
 	struct stat st;
 
-	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return cl_fail(e, CL_EDATA, "'%s' goes through a link to nothing", path);
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW)) {
+		(void)cl_fail(e, CL_EDATA, "'%s' goes through a link to nothing", path);
+		return cl_fix(e, "make what the link leads to, or remove the link '%s'", name);
+	}
 	return errno == ENOENT ? 0 : no_way(path, errno, e);
 }
 
@@ -90,8 +97,10 @@ static int resolve(const char *clean, char **path, int *fd, struct cl_err *e)
 		*cut = '\0';
 	}
 	real = kernel_path(at);
-	if (!real)
-		return cl_fail(e, CL_EDATA, "'%s' was removed, or its path is too long", head);
+	if (!real) {
+		(void)cl_fail(e, CL_EDATA, "'%s' was removed, or its path is too long", head);
+		return cl_fix(e, "name a directory that is there, by its whole path");
+	}
 	cut = head + strlen(head);
 	if (clean[cut - head]) {
 		const char *rest = clean + (cut - head);
@@ -114,8 +123,10 @@ static int absolute(const char *dir, char **clean, struct cl_err *e)
 	cleanup_free char *joined = NULL;
 	char cwd[PATH_MAX];
 
-	if (!*dir)
-		return cl_fail(e, CL_EDATA, "a project's directory cannot be ''");
+	if (!*dir) {
+		(void)cl_fail(e, CL_EDATA, "a project's directory cannot be ''");
+		return cl_fix(e, "name the directory, or '.' for this one");
+	}
 	if (*dir == '/') {
 		*clean = confine_clean(dir);
 		return 0;
@@ -252,8 +263,10 @@ int confine_check(const struct confine_ask *ask, struct confine_dir *out, struct
 
 	if (absolute(ask->dir, &clean, e) || resolve(clean, &out->path, &out->fd, e))
 		return -1;
-	if (ask->purpose == CONFINE_RUN && out->fd < 0)
-		return cl_fail(e, CL_ENOTFOUND, "there is no directory '%s'", out->path);
+	if (ask->purpose == CONFINE_RUN && out->fd < 0) {
+		(void)cl_fail(e, CL_ENOTFOUND, "there is no directory '%s'", out->path);
+		return cl_fix(e, "mkdir -p '%s', or name the project's directory", out->path);
+	}
 	if (judged(ask, out, &path, &fd, e) || gather(ask, path, &out->facts, e))
 		return -1;
 	/* What is refused by then needs no search, which could be of the whole host. */

@@ -56,6 +56,12 @@ static int64_t seconds(const json_t *j)
 	return t > 0 ? t : 0;
 }
 
+static int no_list(struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EUNAVAIL, "the engine's list of containers is no list");
+	return cl_fix(e, "look at what it prints for 'ps -a --format json' by hand");
+}
+
 static int parse(
 	const struct engine *en, const struct cl_buf *text, struct cl_doc *d, struct cl_err *e)
 {
@@ -64,7 +70,7 @@ static int parse(
 	if (cl_doc_parse(d, CL_DOC_JSON, en->path, text->p, text->len, &limits, e))
 		return cl_wrap(e, "the engine's list of containers");
 	if (!json_is_array(d->root))
-		return cl_fail(e, CL_EUNAVAIL, "the engine's list of containers is no list");
+		return no_list(e);
 	return 0;
 }
 

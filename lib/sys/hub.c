@@ -64,9 +64,11 @@ int hub_trusted(int fd, const char *path, uid_t uid, bool dir, struct cl_err *e)
 
 	if (fstat(fd, &st))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", path);
-	if (dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
-		return cl_fail(
+	if (dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode)) {
+		(void)cl_fail(
 			e, CL_ECONFIG, "'%s' is no %s", path, dir ? "directory" : "regular file");
+		return cl_fix(e, "move it away, and look who put it there");
+	}
 	if (st.st_uid != 0 && st.st_uid != uid) {
 		(void)cl_fail(e, CL_ECONFIG,
 			"'%s' belongs to uid %u, neither root nor the caller (uid %u)", path,
@@ -88,8 +90,10 @@ int hub_read(int dirfd, const char *name, const char *path, uid_t uid, size_t ma
 	cleanup_fd int fd =
 		openat(dirfd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 
-	if (fd < 0 && errno == ELOOP)
-		return cl_fail(e, CL_ECONFIG, "'%s' is a symbolic link", path);
+	if (fd < 0 && errno == ELOOP) {
+		(void)cl_fail(e, CL_ECONFIG, "'%s' is a symbolic link", path);
+		return cl_fix(e, "put the file itself there");
+	}
 	if (fd < 0) {
 		(void)cl_fail_sys(e, errno == ENOENT ? CL_ENOTFOUND : CL_EDENIED, errno,
 			"cannot open '%s'", path);
@@ -108,8 +112,10 @@ int hub_read(int dirfd, const char *name, const char *path, uid_t uid, size_t ma
 			return 0;
 		out->len += (size_t)n;
 		out->p[out->len] = '\0';
-		if (out->len > max)
-			return cl_fail(e, CL_ECONFIG, "'%s' holds more than %zu bytes", path, max);
+		if (out->len > max) {
+			(void)cl_fail(e, CL_ECONFIG, "'%s' holds more than %zu bytes", path, max);
+			return cl_fix(e, "make it smaller");
+		}
 	}
 }
 

@@ -215,6 +215,7 @@ static char *make_place(const struct hub_ask *ask, struct hub_boot *b, struct cl
 	}
 	if (strpbrk(real, "\n\r")) {
 		(void)cl_fail(e, CL_ECONFIG, "a hub's directory has no line breaks in its name");
+		(void)cl_fix(e, "choose another directory");
 		return NULL;
 	}
 	return cl_steal(&real);

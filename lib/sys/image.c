@@ -213,16 +213,21 @@ int engine_image_inspect(
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	const json_t *row;
 
-	if (!*ref || *ref == '-')
-		return cl_fail(e, CL_EDATA, "'%.80s' is not an image reference", ref);
+	if (!*ref || *ref == '-') {
+		(void)cl_fail(e, CL_EDATA, "'%.80s' is not an image reference", ref);
+		return cl_fix(e, "write one such as docker.io/library/debian:12");
+	}
 	if (engine_call(en, "look at the image", ref, args, ENGINE_ASK_MS, &text, e))
 		return -1;
 	if (cl_doc_parse(&d, CL_DOC_JSON, en->path, text.p, text.len, NULL, e))
 		return cl_wrap(e, "'%s image inspect' is not what it used to be", en->path);
 	row = json_array_get(d.root, 0);
-	if (!json_string_value(json_object_get(row, "Id")))
-		return cl_fail(
+	if (!json_string_value(json_object_get(row, "Id"))) {
+		(void)cl_fail(
 			e, CL_EUNAVAIL, "'%s image inspect %s' names no image", en->path, ref);
+		return cl_fix(e, "try that command by hand: the engine answers otherwise than "
+				 "podman 4 and docker 20 and later do");
+	}
 	take_image(ref, row, out);
 	return 0;
 }

@@ -173,7 +173,8 @@ static int refuse_second(const struct net_dirs *d, const char *handle, struct cl
 		return -1;
 	if (!cl_strv_has(&have, handle))
 		return 0;
-	return cl_fail(e, CL_EBUSY, "workload '%s' has a network already", handle);
+	(void)cl_fail(e, CL_EBUSY, "workload '%s' has a network already", handle);
+	return cl_fix(e, "'cloop sweep' takes it away if the workload has ended");
 }
 
 static void describe(const struct building *b, struct net_have *out)
@@ -196,7 +197,8 @@ static int check_root(const struct net_dirs *d, struct cl_err *e)
 	if (strlen(d->root) + sizeof("/netns/c-0123456789ab") <=
 		sizeof(((struct net_have *)0)->netns))
 		return 0;
-	return cl_fail(e, CL_EDATA, "the run directory '%s' has too long a name", d->root);
+	(void)cl_fail(e, CL_EDATA, "the run directory '%s' has too long a name", d->root);
+	return cl_fix(e, "set CLOOP_RUN_DIR to a shorter path");
 }
 
 int net_prepare(const struct net_want *w, struct net_have *out, struct cl_err *e)

@@ -37,12 +37,15 @@ static int open_failed(const char *path, int err, struct cl_err *e)
 {
 	switch (err) {
 	case EXDEV:
-		return cl_fail(e, CL_EREFUSED, "'%s' leads out of its directory", path);
+		(void)cl_fail(e, CL_EREFUSED, "'%s' leads out of its directory", path);
+		return cl_fix(e, "name what lies inside, and make links in it relative");
 	case ELOOP:
-		return cl_fail(
+		(void)cl_fail(
 			e, CL_EREFUSED, "'%s' goes through a link that is not allowed here", path);
+		return cl_fix(e, "put a real file or directory in the place of the link");
 	case ENOENT:
-		return cl_fail(e, CL_ENOTFOUND, "'%s' does not exist", path);
+		(void)cl_fail(e, CL_ENOTFOUND, "'%s' does not exist", path);
+		return cl_fix(e, "make it, or check how it is spelt");
 	case ENOSYS:
 		(void)cl_fail(
 			e, CL_EUNAVAIL, "this kernel cannot open '%s' safely (no openat2)", path);
@@ -69,14 +72,22 @@ int sys_open_nolinks(int dirfd, const char *path, int flags, struct cl_err *e)
 	return fd >= 0 ? fd : open_failed(path, errno, e);
 }
 
+static int no_path(const char *path, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA, "'%s' has no absolute path here", path);
+	return cl_fix(e, "cd to a directory that is there, and name it by its whole path");
+}
+
 int sys_resolve_dir(const char *path, char **real, struct cl_err *e)
 {
 	cleanup_fd int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	char link[40], text[PATH_MAX];
 	ssize_t n;
 
-	if (fd < 0 && errno == ENOTDIR)
-		return cl_fail(e, CL_EDATA, "'%s' is not a directory", path);
+	if (fd < 0 && errno == ENOTDIR) {
+		(void)cl_fail(e, CL_EDATA, "'%s' is not a directory", path);
+		return cl_fix(e, "name a directory");
+	}
 	if (fd < 0)
 		return open_failed(path, errno, e);
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -86,7 +97,7 @@ int sys_resolve_dir(const char *path, char **real, struct cl_err *e)
 	text[n] = 0;
 	/* "(unreachable)" and " (deleted)" are how the kernel says that there is no path. */
 	if ((size_t)n == sizeof(text) - 1 || text[0] != '/')
-		return cl_fail(e, CL_EDATA, "'%s' has no absolute path here", path);
+		return no_path(path, e);
 	*real = cl_strdup(text);
 	return cl_steal_fd(&fd);
 }
@@ -239,8 +250,10 @@ int sys_read_small(int dirfd, const char *path, size_t max, struct cl_buf *out, 
 			return cl_fail_sys(e, CL_EOS, errno, "cannot read '%s'", path);
 		out->len += (size_t)n;
 		out->p[out->len] = 0;
-		if (out->len - start > max)
-			return cl_fail(e, CL_EDATA, "'%s' is larger than %zu bytes", path, max);
+		if (out->len - start > max) {
+			(void)cl_fail(e, CL_EDATA, "'%s' is larger than %zu bytes", path, max);
+			return cl_fix(e, "make it smaller");
+		}
 	} while (n != 0);
 	return 0;
 }

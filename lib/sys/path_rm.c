@@ -118,7 +118,8 @@ static int remove_dir(struct rm *r, const char *name, struct cl_err *e)
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return failed(name, errno, e);
 	}
-	return cl_fail(e, CL_EBUSY, "cannot remove '%s': it is being written to", name);
+	(void)cl_fail(e, CL_EBUSY, "cannot remove '%s': it is being written to", name);
+	return cl_fix(e, "end what writes there ('fuser -v' names it) and try again");
 }
 
 /* One pass over the root; *found says whether there was anything in it. */

@@ -200,8 +200,10 @@ int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e)
 	int pipe_fd[2], err = 0;
 	ssize_t n;
 
-	if (!path)
-		return cl_fail(e, CL_EUNAVAIL, "program '%s' is not installed", s->path);
+	if (!path) {
+		(void)cl_fail(e, CL_EUNAVAIL, "program '%s' is not installed", s->path);
+		return cl_fix(e, "install it where PATH or the path given finds it");
+	}
 	if (pipe2(pipe_fd, O_CLOEXEC))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make a pipe");
 	b.report = pipe_fd[1];
@@ -371,9 +373,11 @@ static int run_child(struct sys_run *r, struct pump *p, int child_end[3], struct
 	shut(&p->child);
 	if (sys_wait(pid, &r->status, e))
 		return -1;
-	if (why == ETIME)
-		return cl_fail(e, CL_EUNAVAIL, "'%s' did not finish within %lld ms", r->spawn.path,
+	if (why == ETIME) {
+		(void)cl_fail(e, CL_EUNAVAIL, "'%s' did not finish within %lld ms", r->spawn.path,
 			(long long)r->timeout_ms);
+		return cl_fix(e, "try again; if it hangs by hand too, restart what it talks to");
+	}
 	if (why)
 		return cl_fail_sys(e, CL_EOS, why, "cannot watch '%s'", r->spawn.path);
 	return 0;

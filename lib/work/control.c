@@ -47,6 +47,13 @@ int control_listen(const char *path, int *fd, struct cl_err *e)
 	return 0;
 }
 
+int control_gone(struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EUNAVAIL, "the supervisor went away");
+	return cl_fix(e, "'cloop sweep' gives the workload a new one; 'cloop runs show' tells its "
+			 "state");
+}
+
 int control_connect(const char *path, int *fd, struct cl_err *e)
 {
 	cleanup_fd int dirfd = -1, s = -1;
@@ -55,8 +62,10 @@ int control_connect(const char *path, int *fd, struct cl_err *e)
 	if (address(path, &dirfd, &sa, e))
 		return -1;
 	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (s < 0 || connect(s, (struct sockaddr *)&sa, sizeof(sa)))
-		return cl_fail_sys(e, CL_EUNAVAIL, errno, "nobody answers at '%s'", path);
+	if (s < 0 || connect(s, (struct sockaddr *)&sa, sizeof(sa))) {
+		(void)cl_fail_sys(e, CL_EUNAVAIL, errno, "nobody answers at '%s'", path);
+		return cl_fix(e, "'cloop sweep' gives the workload a new supervisor");
+	}
 	*fd = cl_steal_fd(&s);
 	return 0;
 }
@@ -143,7 +152,8 @@ int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struc
 		!json_is_object(d.root)) {
 		while (*nfds)
 			(void)close(fds[--*nfds]);
-		return cl_fail(e, CL_EDATA, "a message to the supervisor is not a JSON object");
+		(void)cl_fail(e, CL_EDATA, "a message to the supervisor is not a JSON object");
+		return cl_fix(e, "use the commands of one release: 'cloop list' shows them");
 	}
 	*msg = json_incref(d.root);
 	return 0;
@@ -160,7 +170,7 @@ int control_ask(const char *path, json_t *msg, struct cl_err *e)
 		control_recv(fd, &got, fds, &n, e))
 		return -1;
 	if (!got)
-		return cl_fail(e, CL_EUNAVAIL, "the supervisor went away");
+		return control_gone(e);
 	if (json_object_get(got, "error"))
 		rc = cl_err_from_json(got, e);
 	json_decref(got);

@@ -22,6 +22,8 @@
 int control_listen(const char *path, int *fd, struct cl_err *e);
 /* Connects; CL_EUNAVAIL when nobody listens. */
 int control_connect(const char *path, int *fd, struct cl_err *e);
+/* CL_EUNAVAIL: it hung up without an answer. */
+int control_gone(struct cl_err *e);
 /* Sends one object (borrowed) with nfds descriptors. CL_EOS. */
 int control_send(int fd, json_t *msg, const int *fds, size_t nfds, struct cl_err *e);
 /*

@@ -57,5 +57,8 @@ int guardian_ensure(const char *hub_dir, char *const *envp, struct cl_err *e)
 	}
 	if (sys_wait(pid, &rc, e))
 		return -1;
-	return rc ? cl_fail(e, CL_EUNAVAIL, "the guardian '%s' cannot be started", path) : 0;
+	if (!rc)
+		return 0;
+	(void)cl_fail(e, CL_EUNAVAIL, "the guardian '%s' cannot be started", path);
+	return cl_fix(e, "run 'cloop sweep' from a timer, and check the installation");
 }

@@ -57,8 +57,8 @@ int shim_record_start(struct shim *s, struct cl_err *e)
 					 s->store, row->run_id, row->id, sys_now_ms(), &won, e))) {
 		if (won)
 			return 0;
-		return cl_fail(
-			e, CL_EUNAVAIL, "%s was given up while it was starting", row->run_id);
+		(void)cl_fail(e, CL_EUNAVAIL, "%s was given up while it was starting", row->run_id);
+		return cl_fix(e, "run it again; if it is so each time, the machine is too slow");
 	}
 	if (first)
 		shim_note(s, "store", "the start could not be recorded yet: %s", e->msg);

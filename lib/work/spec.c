@@ -188,27 +188,38 @@ static int read_labels(struct work_spec *s, struct cl_err *e)
 	return 0;
 }
 
-int work_executor_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+/* Whatever is wrong with a driver's input, one page says what is right. */
+static int with_fix(int rc, struct cl_err *e)
+{
+	if (rc && !e->fix[0])
+		(void)cl_fix(e, "see cloop-exec(7) for what a driver reads");
+	return rc;
+}
+
+static int read_head(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
 	struct cl_doc_limits limits = {.max_bytes = 4 << 20};
 
 	if (cl_doc_parse(&s->doc, CL_DOC_JSON, "spec", text, len, &limits, e))
 		return -1;
-	if (!json_is_object(s->doc.root)) {
-		(void)cl_fail(e, CL_EDATA, "the spec is not a JSON object");
-		return cl_fix(e, "see cloop-exec(7) for what a driver reads");
-	}
+	if (!json_is_object(s->doc.root))
+		return cl_fail(e, CL_EDATA, "the spec is not a JSON object");
 	if (cl_doc_closed(&s->doc, s->doc.root, "", known, CL_ARRAY_LEN(known), e) ||
 		absolute(s, "hub", &s->hub, e))
 		return -1;
 	return read_executor(s, e);
 }
 
-int work_spec_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+int work_executor_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+{
+	return with_fix(read_head(text, len, s, e), e);
+}
+
+static int read_whole(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
 	json_t *root;
 
-	if (work_executor_read(text, len, s, e))
+	if (read_head(text, len, s, e))
 		return -1;
 	root = s->doc.root;
 	if (absolute(s, "project", &s->project, e) ||
@@ -225,4 +236,9 @@ int work_spec_read(const char *text, size_t len, struct work_spec *s, struct cl_
 	if (!s->argv.n)
 		return cl_doc_fail(&s->doc, root, "argv", 0, CL_EDATA, e, "'argv' is empty");
 	return 0;
+}
+
+int work_spec_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+{
+	return with_fix(read_whole(text, len, s, e), e);
 }

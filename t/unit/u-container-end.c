@@ -96,3 +96,17 @@ void test_trouble__hostile_text(void)
 	(void)ct_classify(CT_DOCKER, "x", 1, big, NULL, &e);
 	CHECK(strlen(e.msg) < 600);
 }
+
+/* localhost/ is what was made here: no registry has it. */
+void test_trouble__an_image_of_this_machine_is_not_pulled(void)
+{
+	static const char text[] = "Error: localhost/acme:1: image not known";
+	struct cl_err e;
+
+	CHECK_INT(ct_classify(CT_PODMAN, "look", 125, text, "localhost/acme:1", &e), CT_NO_IMAGE);
+	CHECK(!strstr(e.fix, "pull"));
+	CHECK_HAS(e.fix, "podman build -t localhost/acme:1 DIR");
+	CHECK_HAS(e.fix, "podman tag IMAGE localhost/acme:1");
+	CHECK_INT(ct_classify(CT_DOCKER, "look", 1, text, "localhost.example/a", &e), CT_NO_IMAGE);
+	CHECK_HAS(e.fix, "docker pull localhost.example/a");
+}

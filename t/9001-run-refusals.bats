@@ -1,0 +1,50 @@
+#!/usr/bin/env bats
+# What cloop run refuses before any engine is asked, and what it then says to do.
+load lib/common
+
+setup() {
+	D=$BATS_TEST_TMPDIR P=$BATS_TEST_TMPDIR/p
+	export CLOOP_HUBS=$D/hubs CLOOP_DIR=$D/hub CLOOP_RUN_DIR=$D/run
+	cloop hub bootstrap > /dev/null
+	mkdir -p "$P/.cloop"
+}
+spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
+
+@test "a project that is not there" {
+	exits 125 cloop run -p "$D/none" -- true
+	same "$stderr" "cloop-run: there is no directory '$D/none'
+  fix: mkdir -p '$D/none', or name the project's directory"
+	exits 125 cloop run -p "$CLOOP_DIR/.cloop/config.yaml" -- true
+	has "$stderr" "fix: name the directory of the project"
+	exits 125 cloop run -p '' -- true
+	has "$stderr" "fix: name the directory, or '.' for this one"
+	ln -s "$D/nothing" "$D/link"
+	exits 125 cloop run -p "$D/link/x" -- true
+	has "$stderr" "fix: make what the link leads to, or remove the link"
+}
+
+@test "what only a grant could give: the words are true of this release" {
+	spec 'capabilities: {network: egress_0123456789abcdef01234567}'
+	exits 125 cloop run -p "$P" -- true
+	has "$stderr" "this release has no egress grants"
+	has "$stderr" "fix: take 'network' out of .cloop/sandbox.yaml"
+	has "$stderr" "executors.container.egress_filter.allow_cidrs and allow_ports"
+	spec 'capabilities: {devices: [serial0]}'
+	exits 125 cloop run -p "$P" -- true
+	has "$stderr" "capabilities.devices names 'serial0', and this release has no grants of devices"
+	spec 'capabilities: {egress: public, interfaces: [eth1]}'
+	exits 125 cloop run -p "$P" -- true
+	has "$stderr" "capabilities.interfaces names 'eth1', and this release has no grants of interfaces"
+}
+
+@test "the journal's columns stand, with and without a run" {
+	need sqlite3
+	sqlite3 "$CLOOP_DIR/.cloop/state.db" "insert into journal (at, project, run_id, kind, text) values
+		(0, '$P', null, 'resource_ceiling', 'of the project'),
+		(0, '$P', 'run_0123456789abcdef01234567', 'a_kind_that_is_longer_than_most', 'of a run')"
+	exits 0 cloop runs journal -p "$P"
+	same "$output" "1970-01-01T00:00:00Z  resource_ceiling                 -                             of the project
+1970-01-01T00:00:00Z  a_kind_that_is_longer_than_most  run_0123456789abcdef01234567  of a run"
+	exits 0 cloop runs journal -p "$P" --json
+	same "$(jq -c '.run_id' <<< "$output" | xargs)" "null run_0123456789abcdef01234567"
+}
