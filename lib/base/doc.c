@@ -347,16 +347,17 @@ static int read_int(const struct place *p, int64_t min, int64_t max, int64_t *ou
 	if (!json_is_integer(p->v)) {
 		/* A plain number that no 64 bits hold came through as a string. */
 		if (plain && raw && cl_all_in(raw + strspn(raw, "+-"), CL_DIGITS))
-			(void)cl_fail(
-				e, CL_EDATA, "%s is %s, too large for 64 bits", label(p, name), raw);
+			(void)cl_fail(e, CL_EDATA, "%s is %s, too large for 64 bits",
+				label(p, name), raw);
 		else
 			return wrong(p, "a whole number", e);
 		return in_range(p, min, max, e);
 	}
 	v = json_integer_value(p->v);
 	if (v < min || v > max) {
-		(void)cl_fail(e, CL_EDATA, "%s is %" PRId64 ", not between %" PRId64 " and %" PRId64,
-			label(p, name), v, min, max);
+		(void)cl_fail(e, CL_EDATA,
+			"%s is %" PRId64 ", not between %" PRId64 " and %" PRId64, label(p, name),
+			v, min, max);
 		return in_range(p, min, max, e);
 	}
 	*out = v;

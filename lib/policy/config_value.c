@@ -183,8 +183,8 @@ static json_t *read_labels(struct cl_doc *d, const json_t *parent, const char *k
 	const char *name;
 
 	if (!rc && json_object_size(map) > most(k)) {
-		(void)cl_doc_fail(d, parent, key, 0, CL_EDATA, e,
-			"'%s' has more than %zu entries", key, most(k));
+		(void)cl_doc_fail(d, parent, key, 0, CL_EDATA, e, "'%s' has more than %zu entries",
+			key, most(k));
 		rc = cl_fix(e, "take some of them out");
 	}
 	json_object_foreach (map, name, v) {

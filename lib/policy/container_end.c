@@ -187,8 +187,8 @@ static int fix_for(enum ct_trouble kind, enum ct_engine engine, const char *imag
 	case CT_OTHER:
 		break;
 	}
-	return cl_fix(e, "look at what '%s info' says, and try what %s was to do by hand", name,
-		name);
+	return cl_fix(
+		e, "look at what '%s info' says, and try what %s was to do by hand", name, name);
 }
 
 enum ct_trouble ct_classify(enum ct_engine engine, const char *what, int status,
