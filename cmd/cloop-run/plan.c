@@ -102,7 +102,7 @@ static int check_grants(const struct run_plan *p, struct cl_err *e)
 			"take 'network' out of .cloop/sandbox.yaml, and let the operator allow the "
 			"destination in the hub's configuration: %s.egress_filter.allow_cidrs and "
 			"allow_ports",
-			x->key);
+			p->executor->key);
 		return refuse(e, "network_egress", fix,
 			"capabilities.network names the egress grant '%s', and this release has no "
 			"egress grants",
