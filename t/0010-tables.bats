@@ -129,7 +129,8 @@ page_exits() {
 		builds | needs) continue ;; # the word before is a colon, and this is no command
 		help | list | version) continue ;; # the front command's own
 		esac
-		[[ $typed == "executor agent"* ]] && continue # typed on a device, with what is there
+		# What 'cloop place' says of devices and clusters, whose hub has the command.
+		[[ $typed == "executor agent"* || $typed == "hub doctor"* ]] && continue
 		[ -x "$BIN/cloop-${words[0]}" ] || { echo "no command: cloop $typed" >&2; return 1; }
 		[ "${#words[@]}" -gt 1 ] || continue
 		verbs=$(jq -r '.verbs[].name' "$SPECS/cloop-${words[0]}.json")

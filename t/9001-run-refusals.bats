@@ -31,10 +31,12 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	has "$stderr" "executors.container.egress_filter.allow_cidrs and allow_ports"
 	spec 'capabilities: {devices: [serial0]}'
 	exits 125 cloop run -p "$P" -- true
-	has "$stderr" "capabilities.devices names 'serial0', and this release has no grants of devices"
+	has "$stderr" "a host_device grant would deliver nothing"
+	has "$stderr" "fix: drop capabilities.devices"
 	spec 'capabilities: {egress: public, interfaces: [eth1]}'
 	exits 125 cloop run -p "$P" -- true
-	has "$stderr" "capabilities.interfaces names 'eth1', and this release has no grants of interfaces"
+	has "$stderr" "cannot move a network interface into a sandbox"
+	has "$stderr" "fix: drop capabilities.interfaces"
 }
 
 @test "the journal's columns stand, with and without a run" {

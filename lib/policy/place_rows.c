@@ -242,9 +242,7 @@ void plr_cure_evidence(const struct pl_query *q, const struct pl_candidate *c, s
 	cl_buf_adds(out, c->standing == PL_CONTRADICTED
 				 ? "find out what the engine runs under that name, mend it, and "
 				   "probe it again"
-				 : "probe it: cloop executor probe");
-	if (c->standing != PL_CONTRADICTED)
-		cl_buf_addf(out, " %s", c->executor_id);
+				 : "have it probed, or set executors.isolation_evidence: warn");
 }
 
 bool pl_unverified(const struct pl_query *q, const struct pl_candidate *c, struct cl_buf *out)
