@@ -116,26 +116,3 @@ page_exits() {
 		same "$(page_exits "$SRC/man/$n.1")" "$want"
 	done
 }
-
-@test "a command that a message tells to type exists, with its verb" {
-	local b words verbs typed
-	for b in "$BIN"/cloop*; do strings -n 8 "$b"; done |
-		grep -oE "('|: |then )cloop [a-z][a-z-]*( [a-z][a-z-]*)?( [a-z][a-z-]*)?" |
-		sed -E "s/^('|: |then )cloop //" | sort -u > "$BATS_TEST_TMPDIR/typed"
-	grep -qx "hub bootstrap" "$BATS_TEST_TMPDIR/typed"
-	while read -r typed; do
-		read -ra words <<< "$typed"
-		case ${words[0]} in
-		builds | needs) continue ;; # the word before is a colon, and this is no command
-		help | list | version) continue ;; # the front command's own
-		esac
-		# What 'cloop place' says of devices and clusters, whose hub has the command.
-		[[ $typed == "executor agent"* || $typed == "hub doctor"* ]] && continue
-		[ -x "$BIN/cloop-${words[0]}" ] || { echo "no command: cloop $typed" >&2; return 1; }
-		[ "${#words[@]}" -gt 1 ] || continue
-		verbs=$(jq -r '.verbs[].name' "$SPECS/cloop-${words[0]}.json")
-		[ -n "$verbs" ] || continue # its only verb has no name
-		grep -qxF "${words[1]}" <<< "$verbs" || grep -qxF "${words[1]} ${words[2]-}" <<< "$verbs" ||
-			{ echo "no verb: cloop $typed" >&2; return 1; }
-	done < "$BATS_TEST_TMPDIR/typed"
-}

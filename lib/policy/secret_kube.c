@@ -266,17 +266,17 @@ static void settle_current(struct sec_kube *k)
 static int refuse_plugin(const char *secret, const json_t *context, const char *plugin,
 	const struct sec_constraints *c, struct cl_err *e)
 {
-	const char *name = name_of(context), *ns = c ? sec_kube_namespace(c) : NULL;
+	const char *ns = c ? sec_kube_namespace(c) : NULL;
 
 	(void)cl_fail(e, CL_EREFUSED,
 		"kubeconfig secret '%s': user '%s' (context %s) signs in through %s, a program "
 		"that "
 		"neither this host runs nor a sandbox has",
-		secret, context_field(context, "user"), name, plugin);
+		secret, context_field(context, "user"), name_of(context), plugin);
 	return cl_fix(e,
-		"share the cluster from your own terminal: cloop remote kube share %s "
-		"--context %s --namespaces %s",
-		secret, name, ns ? ns : "NAMESPACE");
+		"store a kubeconfig that signs in by a token instead: kubectl create token "
+		"SERVICEACCOUNT --namespace %s",
+		ns ? ns : "NAMESPACE");
 }
 
 static int refuse_file(const char *secret, const json_t *context, const char *key, struct cl_err *e)
@@ -348,7 +348,7 @@ void sec_kube_notes(const struct sec_kube *k, struct cl_strv *notes)
 		if (plugin)
 			cl_strv_addf(notes,
 				"user '%s' (context %s) signs in through %s: a grant that keeps it "
-				"is not delivered; share it with cloop remote kube share",
+				"is not delivered; store a kubeconfig that signs in by a token",
 				context_field(v, "user"), name_of(v), plugin);
 		else if (key)
 			cl_strv_addf(notes,
