@@ -147,14 +147,14 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 	exits 65 diff_ git:HEAD:policy.json policy.json
 	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
 	mkdir -p .git/objects/info && echo /elsewhere > .git/objects/info/alternates
-	exits 1 diff_ git:HEAD:sub/p.yaml policy.json
+	exits 77 diff_ git:HEAD:sub/p.yaml policy.json
 	has "$stderr" "objects/info/alternates takes the repository elsewhere"
 	rm .git/objects/info/alternates
 	mv .git ../real && echo "gitdir: ../real" > .git
-	exits 1 diff_ git:HEAD:sub/p.yaml policy.json
+	exits 77 diff_ git:HEAD:sub/p.yaml policy.json
 	has "$stderr" ".git is a file"
 	rm .git && ln -s ../real .git
-	exits 1 diff_ git:HEAD:sub/p.yaml policy.json
+	exits 77 diff_ git:HEAD:sub/p.yaml policy.json
 	has "$stderr" ".git is a link"
 }
 
@@ -170,10 +170,10 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 	exits 65 diff_ git:HEAD:policy.json policy.json
 	chown 65534 .git/HEAD; chmod 644 .git/HEAD
 	chown 0 .
-	exits 1 diff_ git:HEAD:policy.json policy.json
+	exits 77 diff_ git:HEAD:policy.json policy.json
 	has "$stderr" "belongs to uid 65534"
 	chown -R 0 .; chmod -R a+rX .
-	exits 1 as_user "$BIN/cloop-egress" firewall diff git:HEAD:policy.json policy.json
+	exits 77 as_user "$BIN/cloop-egress" firewall diff git:HEAD:policy.json policy.json
 	has "$stderr" "belongs to uid 0"
 }
 

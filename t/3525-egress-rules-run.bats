@@ -28,6 +28,7 @@ setup() {
       allow_ports: [80, 443]
       resolvers: ["9.9.9.9:53"]'
 	rm -rf "$P/.cloop"
+	cd "$BATS_TEST_TMPDIR" || return 1
 	rules clear -e container > /dev/null 2>&1 && rules clear -p "$P" > /dev/null 2>&1
 }
 rules() { cloop egress rules "$@"; }
@@ -105,6 +106,38 @@ reached() {
 	has "$(cloop runs logs "$id")" "93.184.216.34:80 open"
 	has "$(cloop runs show "$id" --json | jq -c .egress)" '"allow_public_internet":true'
 	cloop runs stop --grace 0s "$id" > /dev/null
+}
+
+@test "what is enforced is what was read at one moment, whoever changes it meanwhile" {
+	rules set -p "$P" --internet --ports 80 > /dev/null
+	for i in {1..100}; do
+		rules set -p "$P" --internet --ports $((i % 2 ? 443 : 80))
+		sleep 0.05
+	done > /dev/null 2>&1 3>&- &
+	local i id want bad=0
+	for i in 1 2 3 4; do
+		run_in -- sh -c "$try try 93.184.216.34 443; try 93.184.216.34 80" > out || bad=1
+		id=$(cloop runs list -p "$P" --json | jq -sr 'flatten | .[0].id')
+		want=$(cloop runs show "$id" --json | jq '.egress.levels[-1].policy.allow_ports[0]')
+		same "$(grep ' open' out)" "93.184.216.34:$want open" || bad=1
+	done
+	wait
+	[ "$bad" = 0 ]
+}
+
+@test "a directory with a hostile name has rules like any other" {
+	local old=$P
+	P=$T/projects/$'a\nb\e[31m\xe2\x80\xae"x'
+	mkdir -p "$P" && chown 1000 "$P"
+	exits 0 rules set -p "$P" --internet --ports 443
+	lacks "$output" $'\e'
+	reached 93.184.216.34:443
+	exits 0 cloop egress effective -p "$P"
+	lacks "$output" $'\e'
+	exits 0 rules show
+	lacks "$output" $'\e'
+	rules clear -p "$P" > /dev/null
+	P=$old
 }
 
 @test "the run says which rules it had: row, record and journal" {

@@ -37,7 +37,9 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 		| .network = {disabled: true, scope: "public"} | .egress = {allow_public_internet: true, allow_ports: [443]}
 		| .mounts = [{source: "a", target: "/b", read_only: true}] | .labels = {team: "x"} | .timeout_ms = 1000
 		| .min_free_disk_mb = 1 | .stdin = true | .detached = false | .spec_sha256 = "" | .setup_sha256 = ""'
-	for s in . "$whole" "$whole | .egress = null | .mounts = null | .env = null | .resources = null" '.image = null | .setup = null'; do
+	levels='.egress = {levels: [{level: "executor x", policy: {allow_public_internet: true, allow_ports: [443]}},
+		{level: "rules of project /srv/x", version: 2, policy: {allow_cidrs: ["198.51.100.0/24"], allow_ports: [443]}}]}'
+	for s in . "$whole" "$whole | $levels" "$whole | .egress = null | .mounts = null | .env = null | .resources = null" '.image = null | .setup = null'; do
 		spec "$s" | valid spec
 		exits 0 prepare "$s"
 	done

@@ -2,6 +2,7 @@
 /* `effective`: what a run would reach, all its levels together. */
 #include "rules.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "policy/sandbox.h"
 #include "sys/path.h"
 #include "sys/specfile.h"
@@ -60,8 +61,11 @@ static int unfiltered(
 
 static char *source_of(const struct cfg_executor *x, const char *project)
 {
-	return project ? cl_asprintf("executor %s for project %s", x->id, project)
-		       : cl_asprintf("executor %s", x->id);
+	char *text = project ? cl_asprintf("executor %s for project %s", x->id, project)
+			     : cl_asprintf("executor %s", x->id);
+
+	cl_mask(text, "");
+	return text;
 }
 
 int egress_effective(struct cl_ctx *c, struct cl_err *e)

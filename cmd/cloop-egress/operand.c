@@ -116,8 +116,12 @@ int operand_read(struct cl_ctx *c, size_t n, struct operand *out, struct cl_err 
 		if (i != n && !strcmp(text, "-") && !strcmp(c->operands[i], "-"))
 			return cl_usage(c, e, "both policies cannot be standard input");
 	out->name = cl_strdup(strcmp(text, "-") ? text : "standard input");
-	if (read_any(c, text, out, e))
+	if (read_any(c, text, out, e)) {
+		/* Not status 1, which would be an answer. */
+		if (cl_err_exit(e) == 1)
+			e->code = CL_ECONFIG;
 		return -1;
+	}
 	egress_notes(c, &out->stack, out->name);
 	return 0;
 }

@@ -117,7 +117,27 @@ static void multiply(struct product *x, const struct eg_policy *outer,
 	}
 }
 
-/* Rules that are no candidate anywhere go; the sandbox's own loopback stays. */
+/* One of the first k candidates has decided all that number k is about. */
+static bool shadowed(const struct flat *f, const uint32_t *c, uint32_t k)
+{
+	const struct flat_decider *r = &f->rules[c[k]];
+
+	for (uint32_t i = 1; i < k; i++) {
+		const struct flat_decider *o = &f->rules[c[i]];
+		uint32_t n = 0;
+
+		if (r->protos & ~o->protos || (o->n && !r->n))
+			continue;
+		/* Single ports, sorted: every one of r's is one of o's. */
+		for (uint32_t m = 0; m < o->n && n < r->n; m++)
+			n += f->ports[o->at + m].lo == f->ports[r->at + n].lo;
+		if (!o->n || n == r->n)
+			return true;
+	}
+	return false;
+}
+
+/* Rules that decide nothing anywhere go; the sandbox's own loopback stays. */
 static void prune(struct eg_policy *p)
 {
 	cleanup_free bool *used = cl_calloc(p->nrules + 1, sizeof(*used));
@@ -130,7 +150,7 @@ static void prune(struct eg_policy *p)
 			const uint32_t *c = f.pool + f.why[half].id[i];
 
 			for (uint32_t k = 1; k <= c[0]; k++)
-				if (f.rules[c[k]].id >= 0)
+				if (f.rules[c[k]].id >= 0 && !shadowed(&f, c, k))
 					used[f.rules[c[k]].id] = true;
 		}
 	}

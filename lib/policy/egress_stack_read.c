@@ -24,14 +24,14 @@ struct eg_auth *eg_stack_add(struct eg_stack *s, const char *name, int64_t versi
 	return &s->v[s->n++].auth;
 }
 
+/* It is printed to terminals and reports, and may be somebody else's. */
 static bool is_name(const char *s)
 {
+	cleanup_free char *masked = cl_strdup(s);
 	size_t len = strlen(s);
 
-	for (size_t i = 0; i < len; i++)
-		if ((unsigned char)s[i] < ' ' || s[i] == 0x7f)
-			return false;
-	return len && len <= EG_MAX_LEVEL;
+	cl_mask(masked, "");
+	return len && len <= EG_MAX_LEVEL && !strcmp(masked, s);
 }
 
 static int read_name(

@@ -72,7 +72,7 @@ static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 	struct stat other;
 
 	if (!S_ISDIR(st->st_mode)) {
-		(void)cl_fail(e, CL_EREFUSED, ".git is a %s and leads elsewhere",
+		(void)cl_fail(e, CL_EDENIED, ".git is a %s and leads elsewhere",
 			S_ISLNK(st->st_mode) ? "link" : "file");
 		return cl_fix(e, "run it in the repository's main work tree");
 	}
@@ -80,7 +80,7 @@ static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 		if (fstatat(git, elsewhere[i], &other, AT_SYMLINK_NOFOLLOW))
 			continue;
 		(void)cl_fail(
-			e, CL_EREFUSED, ".git/%s takes the repository elsewhere", elsewhere[i]);
+			e, CL_EDENIED, ".git/%s takes the repository elsewhere", elsewhere[i]);
 		return cl_fix(e, "use a clone of its own: git clone --dissociate");
 	}
 	return 0;
@@ -94,7 +94,7 @@ static int check_owner(const struct stat *st, struct cl_err *e)
 		return 0;
 	if (!geteuid() && !stat(".", &here) && here.st_uid == st->st_uid)
 		return 0;
-	(void)cl_fail(e, CL_EREFUSED, "the git repository belongs to uid %u", (unsigned)st->st_uid);
+	(void)cl_fail(e, CL_EDENIED, "the git repository belongs to uid %u", (unsigned)st->st_uid);
 	return cl_fix(e, "run it as its owner");
 }
 

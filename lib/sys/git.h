@@ -16,7 +16,7 @@
  * must be a directory of the caller's own or, for root, of whoever owns the current
  * directory. CL_EDATA for a rev or path that git could take for something else and for a
  * file that is too large, CL_ENOTFOUND when there is no repository, revision or file,
- * CL_EREFUSED for a repository that leads elsewhere or belongs to others, CL_EUNAVAIL
+ * CL_EDENIED for a repository that leads elsewhere or belongs to others, CL_EUNAVAIL
  * without git.
  */
 int sys_git_file(

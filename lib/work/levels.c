@@ -16,8 +16,12 @@ void work_levels_release(struct work_levels *l)
 
 char *work_level_name(const char *level, const char *subject)
 {
-	return cl_asprintf(
+	char *name = cl_asprintf(
 		"rules of %s %s", !strcmp(level, "virtual") ? "virtual executor" : level, subject);
+
+	/* A directory's name can hold anything, and this is printed. */
+	cl_mask(name, "");
+	return name;
 }
 
 static int refuse(struct cl_err *e)

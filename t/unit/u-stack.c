@@ -69,6 +69,9 @@ void test_stack_refusals(void)
 	refuses("{\"levels\":[{\"policy\":{}}]}", "has no name");
 	refuses("{\"levels\":[{\"level\":\"\",\"policy\":{}}]}", "has no name");
 	refuses("{\"levels\":[{\"level\":\"a\\nb\",\"policy\":{}}]}", "has no name");
+	refuses("{\"levels\":[{\"level\":\"a\xe2\x80\xae"
+		"b\",\"policy\":{}}]}",
+		"has no name");
 	refuses("{\"levels\":[{\"level\":\"a\"}]}", "no 'policy'");
 	refuses("{\"levels\":[{\"level\":\"a\",\"policy\":{},\"version\":-1}]}", "version");
 	refuses("{\"levels\":[{\"level\":\"a\",\"policy\":{},\"more\":1}]}", "more");
