@@ -183,7 +183,7 @@ static int restore(const char *path, const struct seal_root *root, bool *made, s
 static int settle(struct cl_ctx *c, struct keyed *k, const struct seal_escrow *x,
 	const struct fits *f, struct cl_err *e)
 {
-	const char *path = cl_str_or(c, "out", k->env_file ? k->env_file : k->key_file);
+	const char *path = cl_str_or(c, "out", k->env_file ? k->env_file : k->cfg.key_file);
 	bool check = cl_flag(c, "check"), made = false;
 
 	if (!check && !path) {

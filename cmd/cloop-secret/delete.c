@@ -2,8 +2,8 @@
 #include "secret.h"
 #include "base/mem.h"
 
-static int delete_row(
-	struct keyed *k, const struct store_secret *r, const char *reason, struct cl_err *e)
+static int delete_row(struct keyed *k, const struct store_secret *r, const char *reason,
+	int64_t *grants, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
 	char cause[] = "deleted";
@@ -15,6 +15,7 @@ static int delete_row(
 		.deleted_by = k->actor,
 		.cause = cause,
 		.reason = (char *)(uintptr_t)reason};
+	const struct store_end end = {k->now, k->actor, "secret_deleted", NULL};
 	bool won;
 
 	if (store_secret_wipe(k->store, e) || store_begin(k->store, &t, e) ||
@@ -22,9 +23,11 @@ static int delete_row(
 		return -1;
 	if (!won)
 		return cl_fail(e, CL_ENOTFOUND, "the secret '%s' is gone already", r->name);
+	if (store_grant_revoke_secret(k->store, r->id, &end, grants, e))
+		return -1;
 	return keyed_audit(k, "secret.delete", "secret", r->id,
-		       json_pack("{s:s, s:s, s:s}", "secret_id", r->id, "secret_name", r->name,
-			       "kind", r->kind),
+		       json_pack("{s:s, s:s, s:s, s:I}", "secret_id", r->id, "secret_name", r->name,
+			       "kind", r->kind, "grants_revoked", (json_int_t)*grants),
 		       e) || store_commit(&t, e)
 		       ? -1
 		       : 0;
@@ -35,14 +38,16 @@ int cmd_secret_delete(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_secret_row struct store_secret r = STORE_SECRET_INIT;
+	int64_t grants = 0;
 
 	if (keyed_without(c, STORE_RW, &k, e) || secret_find(&k, cl_operand(c, 0), &r, e) ||
-		delete_row(&k, &r, cl_str_or(c, "reason", ""), e))
+		delete_row(&k, &r, cl_str_or(c, "reason", ""), &grants, e))
 		return -1;
 	if (c->json)
-		cl_take_json(json_pack("{s:s, s:s, s:s, s:b}", "id", r.id, "name", r.name, "kind",
-			r.kind, "deleted", 1));
+		cl_take_json(json_pack("{s:s, s:s, s:s, s:b, s:I}", "id", r.id, "name", r.name,
+			"kind", r.kind, "deleted", 1, "grants_revoked", (json_int_t)grants));
 	else
-		(void)printf("✓ deleted %s (%s)\n", r.name, r.kind);
+		(void)printf("✓ deleted %s (%s), revoking %lld grant(s)\n", r.name, r.kind,
+			(long long)grants);
 	return 0;
 }

@@ -93,16 +93,30 @@ static int one_name(const struct store_secret *r, void *arg, struct cl_err *e)
 	return 0;
 }
 
+static int one_grant(const struct store_grant *g, void *arg, struct cl_err *e)
+{
+	(void)arg;
+	(void)e;
+	(void)printf("%s\n", g->id);
+	return 0;
+}
+
 /* What shell completion asks for: names that exist, one a line, and silence otherwise. */
 int cmd_secret_names(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_keyed struct keyed k = KEYED_INIT;
+	struct store_grant_filter f = {0};
 	const char *kind = cl_operand(c, 0);
 	struct cl_err ignored;
 
-	if (strcmp(kind, "secret") != 0)
-		return cl_usage(c, e, "'%s' is not secret", kind);
-	if (!keyed_without(c, STORE_RO, &k, &ignored))
+	if (strcmp(kind, "secret") != 0 && strcmp(kind, "grant") != 0)
+		return cl_usage(c, e, "'%s' is neither secret nor grant", kind);
+	if (keyed_without(c, STORE_RO, &k, &ignored))
+		return 0;
+	f.active_at = k.now;
+	if (*kind == 's')
 		(void)store_secret_each(k.store, one_name, NULL, &ignored);
+	else
+		(void)store_grant_each(k.store, &f, one_grant, NULL, &ignored);
 	return 0;
 }

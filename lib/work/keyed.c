@@ -2,13 +2,18 @@
 #include "work/keyed.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 #include "store/audit.h"
 #include "sys/clock.h"
+#include "sys/path.h"
 #include "work/ctx.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 void keyed_release(struct keyed *k)
@@ -17,7 +22,7 @@ void keyed_release(struct keyed *k)
 	seal_root_release(&k->root);
 	store_close(k->store);
 	hub_release(&k->hub);
-	free(k->key_file);
+	cfg_release(&k->cfg);
 	free(k->env_file);
 	*k = KEYED_INIT;
 }
@@ -37,13 +42,11 @@ static void name_actor(struct keyed *k)
 int keyed_without(const struct cl_ctx *c, enum store_mode mode, struct keyed *out, struct cl_err *e)
 {
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_cfg struct cfg cfg = CFG_INIT;
 	const char *env_file = getenv("CLOOP_SECRET_KEY_FILE"); /* lint: allow */
 
 	if (seal_process(e) || hub_store_from_ctx(c, mode, &out->hub, &out->store, e) ||
-		hub_config(&out->hub, geteuid(), &d, &cfg, e))
+		hub_config(&out->hub, geteuid(), &d, &out->cfg, e))
 		return -1;
-	out->key_file = cl_steal(&cfg.key_file);
 	out->env_file = env_file && *env_file ? cl_strdup(env_file) : NULL;
 	out->now = sys_now_ms();
 	name_actor(out);
@@ -55,7 +58,7 @@ int keyed_root(struct keyed *k, struct cl_err *e)
 	char *text = getenv("CLOOP_SECRET_KEY"); /* lint: allow */
 	const struct seal_ask ask = {
 		.env_file = k->env_file,
-		.config_file = k->key_file,
+		.config_file = k->cfg.key_file,
 		.env_key = text,
 		.uid = geteuid(),
 	};
@@ -66,6 +69,73 @@ int keyed_root(struct keyed *k, struct cl_err *e)
 		explicit_bzero(text, strlen(text));
 	(void)unsetenv("CLOOP_SECRET_KEY");
 	return rc;
+}
+
+#define PUBLIC_FILE "grants.pub"
+
+static int open_inner(const struct keyed *k, struct cl_err *e)
+{
+	cleanup_free char *dir = cl_asprintf("%s/.cloop", k->hub.dir);
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0)
+		(void)cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", dir);
+	return fd;
+}
+
+/* Who could write it could vouch for any grant. */
+static int trusted(const struct stat *st, struct cl_err *e)
+{
+	if (S_ISREG(st->st_mode) && (!st->st_uid || st->st_uid == geteuid()) &&
+		!(st->st_mode & 022))
+		return 0;
+	(void)cl_fail(e, CL_ECONFIG, "others may write to .cloop/" PUBLIC_FILE);
+	return cl_fix(e, "see who did, then: chmod go-w, and chown it to yourself");
+}
+
+int keyed_public(const struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e)
+{
+	cleanup_fd int dir = open_inner(k, e);
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	struct stat st;
+
+	*known = false;
+	if (dir < 0)
+		return -1;
+	if (fstatat(dir, PUBLIC_FILE, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT ? 0
+				       : cl_fail_sys(e, CL_EOS, errno,
+						 "cannot look at .cloop/" PUBLIC_FILE);
+	if (trusted(&st, e) || sys_read_small(dir, PUBLIC_FILE, 4096, &text, e))
+		return -1;
+	if (text.len && text.p[text.len - 1] == '\n')
+		text.p[--text.len] = '\0';
+	*known = cl_unhex(text.p, out, SEAL_KEY);
+	if (*known)
+		return 0;
+	(void)cl_fail(e, CL_ECONFIG, ".cloop/" PUBLIC_FILE " holds no public key");
+	return cl_fix(e, "remove it; the next grant writes it again");
+}
+
+int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e)
+{
+	unsigned char known[SEAL_KEY];
+	const struct sys_owner owner = {(uid_t)-1, (gid_t)-1, 0644};
+	const struct seal_who who = keyed_who(k);
+	char text[2 * SEAL_KEY + 2];
+	cleanup_fd int dir = -1;
+	bool have, made;
+
+	if (keyed_public(k, known, &have, e) ||
+		seal_ring_signer(k->ring, have ? known : NULL, &who, out, &made, e))
+		return -1;
+	if (have)
+		return 0;
+	dir = open_inner(k, e);
+	cl_hex(out->public_key, SEAL_KEY, text);
+	text[2 * SEAL_KEY] = '\n';
+	return dir < 0 || sys_write_atomic(dir, PUBLIC_FILE, text, sizeof(text) - 1, &owner, e) ? -1
+												: 0;
 }
 
 struct seal_who keyed_who(const struct keyed *k)

@@ -16,7 +16,7 @@ struct keyed {
 	struct store *store;
 	struct seal_root root;
 	struct seal_ring *ring; /* NULL where no key was asked for */
-	char *key_file;         /* secrets.key_file, or NULL */
+	struct cfg cfg;         /* the configuration in force */
 	char *env_file;         /* CLOOP_SECRET_KEY_FILE, or NULL */
 	char actor[80];         /* "cli:root" */
 	int64_t now;            /* Unix milliseconds */
@@ -32,6 +32,13 @@ int keyed_without(
 int keyed_root(struct keyed *k, struct cl_err *e);
 /* All of it: store for writing, root key, ring. */
 int keyed_open(const struct cl_ctx *c, struct keyed *out, struct cl_err *e);
+/*
+ * The public half of the key that signs grants, from .cloop/grants.pub, which only its owner
+ * may write; *known false when there is none yet. Needs no key.
+ */
+int keyed_public(const struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e);
+/* Both halves, made at the first use; grants.pub is written where it is missing. */
+int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e);
 struct seal_who keyed_who(const struct keyed *k);
 
 /*

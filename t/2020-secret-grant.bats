@@ -1,0 +1,381 @@
+#!/usr/bin/env bats
+# Grants: as the guide shows them, what is refused, edits, revoking, and rows that somebody
+# without the key wrote.
+# shellcheck disable=SC2030,SC2031 # each test is a subshell of its own
+load lib/common
+
+setup() {
+	D=$BATS_TEST_TMPDIR
+	export CLOOP_HUBS=$D/hubs HOME=$D/home
+	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
+	hub=$D/hub app=$D/app
+	db=$hub/.cloop/state.db
+	cloop -C "$hub" hub bootstrap >/dev/null
+	export CLOOP_DIR=$hub
+	mkdir "$app"
+}
+
+mint() { cloop secret mint "$@" >/dev/null; }
+grant() { cloop secret grant "$@"; }
+# The id of the grant that is made.
+granted() { grant "$@" --json | jq -r .id; }
+lease() { cloop secret lease --project "$app" "$@"; }
+sql() { sqlite3 "$db" "$1"; }
+# Ids and times as the guide's reader skips them.
+guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g; s/20[0-9]{2}-[0-9-]+T[0-9:]+Z/TIME/g'; }
+
+pat() { echo 'ghp_examplesecrettoken' | mint deploy-pat --kind github_pat; }
+vars() { printf '{"API_KEY":"abc","WEBHOOK_SECRET":"def"}' | mint app-env --kind env; }
+repos() {
+	mkdir -p "$D/src/api-service/.git" "$D/src/shared-proto/.git" "$D/src/notes" "$D/src/.hidden/.git"
+	mint local-src --kind local_repo --value "$D/src"
+}
+
+@test "a token: grant, list and dry run as the guide shows them" {
+	pat
+	exits 0 grant deploy-pat --to "project:/srv/app" --repos 'myorg/*' --permissions 'contents:read' --ttl 24h
+	same "$(guide <<< "$output")" "✓ granted deploy-pat to project:/srv/app
+  grant:       grant_ID
+  constraints: repos=myorg/* perms=contents:read
+  expires:     TIME (in 24h0m0s)"
+	exits 0 cloop secret grants
+	same "$(sed -E 's/grant_[0-9a-f]{24}/grant_8ce0add1fec2ed4fa00c3a23/' <<< "$output")" \
+"GRANT                            SECRET             KIND          SUBJECT                  EXPIRES    CONSTRAINTS
+──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/app         24h0m0s    repos=myorg/* perms=contents:read
+
+1 grant(s)"
+	exits 0 cloop secret lease --project /srv/app --executor edge-01
+	same "$(guide <<< "$output")" "1 material(s), lease expires TIME
+
+  deploy-pat (github_pat)
+    grant:       grant_ID
+    constraints: repos=myorg/* perms=contents:read
+    delivers:    github repos: myorg/* (helper-scoped=true)
+    env:         CLOOP_GITHUB_PERMISSIONS, CLOOP_GITHUB_REPO_ALLOWLIST
+    files:       git-credential-cloop, gitconfig, github-token"
+}
+
+@test "repositories of the host: grant and dry run as the guide shows them" {
+	repos
+	exits 0 grant local-src --to "project:$app" --repos 'api-service' --repos 'shared-*' --ttl 8h
+	same "$(guide <<< "$output")" "✓ granted local-src to project:$app
+  grant:       grant_ID
+  constraints: repos=api-service|shared-*
+  expires:     TIME (in 8h0m0s)"
+	exits 0 lease --executor edge-01
+	same "$(guide <<< "$output")" "1 material(s), lease expires TIME
+
+  local-src (local_repo)
+    grant:       grant_ID
+    constraints: repos=api-service|shared-*
+    delivers:    local repos (read-only): api-service,shared-proto
+    env:         CLOOP_LOCAL_REPOS"
+}
+
+@test "devices: grant and dry run as the guide shows them" {
+	printf '# rack 3, bench A\nserial0=/dev/ttyUSB0\nserial1=/dev/ttyUSB1\nanalyser=/dev/ttyACM0:r\n' |
+		mint bench-hw --kind host_device
+	exits 0 grant bench-hw --to "project:$app" --devices serial0,analyser --writable --ttl 8h
+	has "$output" "  constraints: devices=analyser|serial0 writable"
+	exits 0 lease --executor bench-01
+	same "$(guide <<< "$output")" "1 material(s), lease expires TIME
+
+  bench-hw (host_device)
+    grant:       grant_ID
+    constraints: devices=analyser|serial0 writable
+    delivers:    host devices: analyser,serial0
+    env:         CLOOP_HOST_DEVICES"
+}
+
+@test "variables: only what the grant names is delivered, and no value is shown" {
+	vars
+	granted app-env --to "project:$app" --env-keys API_KEY --ttl 8h
+	exits 0 lease
+	has "$output" "env:         API_KEY"
+	lacks "$output" WEBHOOK
+	lacks "$output" abc
+	printf 'API_KEY=abc\nB=d\n' | mint lines --kind env
+	granted lines --to "project:$app" --env-keys API_KEY
+	exits 0 lease
+	has "$output" "✗ lines (grant_"
+	has "$output" "API_KEY"
+	exits 0 lease --json
+	jq -e '(.materials | length == 1) and (.refused[0] | .secret_name == "lines" and (.remediation | length > 0))' <<< "$output"
+}
+
+@test "several tokens are delivered as one directory, the one without a wildcard first" {
+	pat
+	echo ghp_second1234567890 | mint second --kind github_pat
+	granted deploy-pat --to "project:$app" --repos 'myorg/*' --permissions contents:read
+	granted second --to "project:$app" --repos 'acme/tool' --permissions contents:write
+	exits 0 lease
+	has "$output" "delivered as one directory"
+	has "$output" "github-token-2"
+	[ "$(grep -n ' second (' <<< "$output" | cut -d: -f1)" -lt "$(grep -n ' deploy-pat (' <<< "$output" | cut -d: -f1)" ]
+}
+
+@test "who a grant is for: a project's own path, an executor, labels of the configuration" {
+	vars
+	sed -i 's/^    enabled: true/    enabled: true\n    id: bench\n    labels: {region: eu, gpu: "true"}/' "$hub/.cloop/config.yaml"
+	exits 0 cloop hub config check
+	granted app-env --to "project:$app" --env-keys API_KEY > "$D/id"
+	exits 0 cloop secret lease --project "$app"
+	has "$output" "1 material(s)"
+	mkdir "$app-staging" && ln -s "$app" "$D/link"
+	exits 0 cloop secret lease --project "$app-staging" --executor edge-01
+	same "$output" "no active grant is for project $app-staging or executor edge-01"
+	exits 0 cloop secret lease --project "$D/link"
+	has "$output" "1 material(s)"
+	cloop secret revoke "$(cat "$D/id")" >/dev/null
+	granted app-env --to executor:edge-01
+	exits 0 lease --executor edge-01
+	has "$output" "1 material(s)"
+	exits 0 lease --executor Edge-01
+	has "$output" "no active grant"
+	exits 0 grant app-env --to label:region=eu,gpu=true
+	has "$output" "reaches:     bench"
+	exits 0 grant app-env --to label:region=us
+	has "$output" "reaches:     no executor"
+	exits 0 lease --executor bench
+	has "$output" "executor bench has the labels gpu=true,region=eu"
+	has "$output" "1 material(s)"
+}
+
+@test "refusals when granting: each names the flag, and a grant that opens nothing is none" {
+	pat
+	vars
+	repos
+	printf 'serial0=/dev/ttyUSB0\n' | mint bench-hw --kind host_device
+	printf 'dut=eth7\n' | mint bench-net --kind host_interface
+	refuse() {
+		local want=$1 piece=$2
+		shift 2
+		exits "$want" cloop secret grant "$@"
+		has "$stderr" "$piece"
+		[[ $stderr == *"  fix: "* ]]
+	}
+	refuse 64 "--to" app-env
+	refuse 65 "--repos" deploy-pat --to project:/x
+	refuse 65 "--repos" local-src --to project:/x
+	refuse 65 "--devices" bench-hw --to project:/x
+	refuse 65 "--interfaces" bench-net --to project:/x
+	refuse 65 "writable" deploy-pat --to project:/x --repos a/b --writable
+	refuse 65 "" deploy-pat --to project:/x --repos 'a;b/c'
+	refuse 65 "" app-env --to project:/x --env-keys 'A B'
+	refuse 65 "" app-env --to srv/app
+	refuse 65 "" app-env --to label:
+	refuse 64 "" app-env --to project:/x --ttl 0s
+	refuse 64 "" app-env --to project:/x --ttl soon
+	refuse 1 "local-src" local-src --to project:/x --repos 'nothing-*'
+	refuse 1 "bench-hw" bench-hw --to project:/x --devices 'gpu*'
+	refuse 1 "bench-net" bench-net --to project:/x --interfaces 'x*'
+	refuse 65 "there is no secret 'none'" none --to project:/x
+	echo v | mint mine --owner alice@example.com
+	refuse 1 "personal secret of alice@example.com" mine --to any
+	same "$(sql 'select count(*) from "grant"')" 0
+	exits 0 grant mine --to project:/x
+	same "$(cloop secret grants --json | jq -r .owner)" alice@example.com
+	same "$(cloop hub audit list --action secret.grant --json | jq -r .detail.decision | sort | uniq -c | xargs)" "1 allow 13 deny"
+}
+
+@test "an edit that only widens supersedes, one that takes away revokes, the expiry stays" {
+	pat
+	g=$(granted deploy-pat --to "project:$app" --repos 'acme/app' --permissions contents:read --ttl 2h)
+	expiry=$(cloop secret grants --json | jq -r .expires_at)
+	exits 0 cloop secret grant edit "$g" --repos acme/app,acme/lib
+	has "$output" "superseded"
+	h=$(cloop secret grants --json | jq -r .id)
+	same "$(cloop secret grants --json | jq -r .expires_at)" "$expiry"
+	same "$(cloop secret grants --all --json | jq -r "select(.id == \"$g\") | .revoked_cause, .superseded_by" | xargs)" "superseded $h"
+	exits 0 cloop secret grant edit "${h:0:14}" --repos 'acme/*' --json
+	same "$(jq -r .change <<< "$output")" narrows
+	third=$(jq -r .id <<< "$output")
+	same "$(cloop secret grants --all --json | jq -r "select(.id == \"$h\") | .revoked_cause")" null
+	exits 64 cloop secret grant edit "$third" --repos 'acme/*'
+	has "$stderr" "like that already"
+	exits 1 cloop secret grant edit "$g" --repos x/y
+	has "$stderr" "is revoked"
+	exits 65 cloop secret grant edit "$third" --repos ''
+	has "$stderr" "--repos"
+	same "$(cloop secret grants --json | jq -r .id)" "$third"
+	exits 0 cloop hub audit verify
+}
+
+@test "revoking works without the key, twice, and the grant is leased no more" {
+	pat
+	g=$(granted deploy-pat --to "project:$app" --repos 'myorg/*')
+	mv "$hub/cloop-secret-key" "$D/away"
+	exits 0 cloop secret grants
+	exits 0 cloop secret revoke "$g"
+	same "$output" "✓ revoked grant $g (deploy-pat)"
+	exits 0 cloop secret revoke "$g"
+	has "$output" "it was revoked already"
+	exits 0 cloop secret grants
+	has "$output" "0 grant(s)"
+	exits 0 cloop secret grants --all
+	has "$output" "revoked"
+	mv "$D/away" "$hub/cloop-secret-key"
+	exits 0 lease
+	has "$output" "no active grant"
+	same "$(cloop hub audit list --action secret.revoke --json | wc -l)" 1
+	exits 65 cloop secret revoke grant_000000
+	exits 65 cloop secret revoke ghp_token
+}
+
+@test "deleting a secret revokes its grants, and who had one is told what became of it" {
+	vars
+	granted app-env --to "project:$app"
+	granted app-env --to project:/other
+	exits 0 cloop secret delete app-env
+	has "$output" "revoking 2 grant(s)"
+	exits 0 cloop secret grants --all
+	has "$output" "(deleted)"
+	exits 0 lease
+	has "$output" "✗ app-env (grant_"
+	has "$output" "secret_deleted"
+	exits 0 lease --json
+	same "$(jq -r '.refused[0].code' <<< "$output")" revoked
+}
+
+@test "an expired grant delivers nothing" {
+	vars
+	granted app-env --to "project:$app" --ttl 1s
+	exits 0 lease
+	has "$output" "1 material(s)"
+	# Its own end is nearer than fifteen minutes.
+	sleep 1.2
+	exits 0 lease
+	has "$output" "no active grant"
+	exits 0 cloop secret grants --all
+	has "$output" "expired"
+}
+
+# ---- a process that may write the state file and has no key ----
+
+# forged SQL : after it nothing of the grant is delivered, and the audit trail says so.
+forged() {
+	cp "$db" "$D/good.db"
+	sql "PRAGMA wal_checkpoint(TRUNCATE); $1" >/dev/null
+	exits 0 lease --json
+	jq -e '(.materials | length) == 0 and (.refused | length) >= 1 and all(.refused[]; .code == "forged_grant")' <<< "$output" ||
+		{ echo "$1: $output" >&2; return 1; }
+	cloop hub audit list -n 3 --action secret.lease --json |
+		jq -es 'any(.[]; .detail.decision == "deny" and (.detail.reason | test("signed by this hub|another one than")))'
+	rm -f "$db-wal" "$db-shm"
+	cp "$D/good.db" "$db"
+}
+
+@test "a grant that was altered or put in without the key is refused and audited" {
+	vars
+	g=$(granted app-env --to "project:$app" --env-keys API_KEY --ttl 1h)
+	granted app-env --to project:/other --ttl 1h
+	sql "PRAGMA wal_checkpoint(TRUNCATE)" >/dev/null
+	cp "$hub/.cloop/grants.pub" "$D/pub"
+	forged "update \"grant\" set constraints = '{}' where id = '$g'"
+	forged "update \"grant\" set expires_at = expires_at + 1 where id = '$g'"
+	forged "update \"grant\" set expires_at = 0 where id = '$g'"
+	forged "update \"grant\" set owner = 'x' where id = '$g'"
+	forged "update \"grant\" set scope = 'x' where id = '$g'"
+	forged "update \"grant\" set created_by = 'cli:mallory' where id = '$g'"
+	forged "update \"grant\" set signature = '' where id = '$g'"
+	forged "update \"grant\" set signature = (select signature from \"grant\" where id <> '$g')"
+	forged "update \"grant\" set subject = 'any' where id = '$g'"
+	forged "update \"grant\" set id = 'grant_000000000000000000000000' where id = '$g'"
+	# Another project's grant, aimed at this one.
+	forged "delete from \"grant\" where id = '$g'; update \"grant\" set subject = 'project:$app'"
+	# Another secret under the granted name, or the granted one under another kind.
+	forged "update secret set kind = 'egress_proxy' where name = 'app-env'"
+	forged "update secret set name = 'renamed' where name = 'app-env'"
+	exits 0 lease
+	has "$output" "1 material(s)"
+}
+
+@test "a listing says what is forged, an edit does not sign it, a foreign key vouches for nothing" {
+	vars
+	g=$(granted app-env --to "project:$app" --env-keys API_KEY)
+	sql "update \"grant\" set constraints = '{}'"
+	exits 0 cloop secret grants
+	has "$output" "FORGED, never delivered"
+	same "$(cloop secret grants --json | jq -r .signature)" forged
+	exits 1 cloop secret grant edit "$g" --env-keys WEBHOOK_SECRET
+	has "$stderr" "not signed by this hub"
+	exits 0 cloop secret revoke "$g"
+	# With a key of its own in grants.pub nothing can be signed or leased.
+	printf '%064d\n' 0 > "$hub/.cloop/grants.pub"
+	exits 78 grant app-env --to "project:$app"
+	has "$stderr" "grants.pub"
+	chmod 666 "$hub/.cloop/grants.pub"
+	exits 78 lease
+	has "$stderr" "others may write"
+	rm "$hub/.cloop/grants.pub"
+	exits 0 grant app-env --to "project:$app"
+	exits 0 lease
+	has "$output" "1 material(s)"
+	sql "delete from signing_key"
+	exits 78 grant app-env --to "project:$app"
+	has "$stderr" "gone from state.db"
+}
+
+@test "a sealed payload put under another secret's name does not open" {
+	vars
+	printf '{"API_KEY":"planted"}' | mint other --kind env
+	granted app-env --to "project:$app"
+	sql "update secret set (key_id, wrapped, sealed) = (select key_id, wrapped, sealed from secret where name = 'other')
+		where name = 'app-env'"
+	exits 0 lease
+	has "$output" "✗ app-env (grant_"
+	has "$output" "altered"
+	lacks "$output" planted
+}
+
+@test "a planted value is in no output, no audit row and no argument of a lease" {
+	planted=planted-$(head -c 9 /dev/urandom | od -An -tx1 | tr -d ' \n')
+	printf '{"API_KEY":"%s"}' "$planted" | mint app-env --kind env
+	granted app-env --to "project:$app"
+	exits 0 strace -f -e trace=execve,write,pwrite64 -s 99999 -o "$D/trace" cloop secret lease --project "$app" --json
+	lacks "$output$stderr" "$planted"
+	lacks "$(cat "$D/trace")" "$planted"
+	lacks "$(cloop hub audit list --json)" "$planted"
+	for f in "$db" "$db-wal"; do
+		[ ! -e "$f" ] || ! grep -qaF "$planted" "$f"
+	done
+}
+
+@test "links cannot widen a granted root" {
+	repos
+	mkdir -p "$D/src-other/evil/.git" "$D/outside/.git"
+	ln -s "$D/outside" "$D/src/escape"
+	ln -s "$D/src-other/evil" "$D/src/evil"
+	ln -s api-service "$D/src/alias"
+	ln -s "$D/src/shared-proto" "$D/src/absolute"
+	mkfifo "$D/src/pipe"
+	granted local-src --to "project:$app" --repos '*'
+	exits 0 lease
+	has "$output" "local repos (read-only): absolute,alias,api-service,shared-proto"
+	rm "$D/src/alias" "$D/src/absolute"
+	mkdir -p "$D/src/"r{1..40}/.git
+	exits 0 lease
+	has "$output" "✗ local-src"
+	has "$output" "32"
+}
+
+@test "granting, editing, revoking and rotating at once leave every row whole" {
+	vars
+	for i in 1 2 3; do
+		(
+			for n in 1 2 3; do
+				g=$(granted app-env --to "project:/p$i-$n" --env-keys API_KEY)
+				cloop secret grant edit "$g" --env-keys API_KEY,WEBHOOK_SECRET >/dev/null
+				cloop secret revoke "$g" >/dev/null
+			done
+		) &
+	done
+	cloop hub key rotate > /dev/null
+	cloop hub key rotate > /dev/null
+	wait
+	same "$(sql 'select count(*) from signing_key')" 1
+	same "$(cloop secret grants --json | jq -r .signature | sort | uniq -c | xargs)" "9 good"
+	same "$(cloop secret grants --all --json | wc -l)" 18
+	exits 0 cloop hub audit verify
+}
