@@ -39,6 +39,7 @@ struct scrub {
 	bool patterns;
 	struct form *forms;
 	size_t nforms, forms_cap;
+	size_t first; /* of the value that is being learned */
 	size_t longest;
 	/* Made of the forms; rebuilt when one was learned. */
 	bool stale;
@@ -116,7 +117,7 @@ static void take_form(void *ctx, const char *form, size_t len)
 
 	if (len < SCRUB_MIN)
 		return;
-	for (size_t i = 0; i < s->nforms; i++)
+	for (size_t i = s->first; i < s->nforms; i++)
 		if (s->forms[i].len == len && !memcmp(s->forms[i].p, form, len))
 			return;
 	s->forms = cl_grow(s->forms, &s->forms_cap, s->nforms + 1, sizeof(*s->forms));
@@ -137,6 +138,10 @@ bool scrub_add(struct scrub *s, const void *value, size_t len)
 	if (len < SCRUB_MIN || len > SCRUB_VALUE_MAX || !strncasecmp(p, "[redacted", 9) ||
 		!strncasecmp(p, "<redacted", 9))
 		return false;
+	for (size_t i = 0; i < s->nforms; i++)
+		if (s->forms[i].len == len && !memcmp(s->forms[i].p, p, len))
+			return true;
+	s->first = s->nforms;
 	scrub_forms(p, len, take_form, s);
 	return true;
 }

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KIND "kubeconfig"
+#define KIND        "kubeconfig"
+#define ENTRIES_MAX 1000 /* of a section; names are compared with each other */
 
 void sec_kube_release(struct sec_kube *k)
 {
@@ -68,6 +69,8 @@ static int read_section(const json_t *root, size_t s, json_t *to, struct cl_err 
 
 	if (from && !json_is_null(from) && !json_is_array(from))
 		return malformed(e, sections[s].list, 0, "is no list");
+	if (json_array_size(from) > ENTRIES_MAX)
+		return malformed(e, sections[s].list, ENTRIES_MAX, "is one entry too many");
 	json_array_foreach (from, i, v) {
 		const char *name = json_string_value(json_object_get(v, "name"));
 		json_t *body = json_object_get(v, sections[s].body);

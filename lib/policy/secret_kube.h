@@ -19,8 +19,8 @@ void sec_kube_release(struct sec_kube *k);
 #define cleanup_kube __attribute__((cleanup(sec_kube_release)))
 
 /*
- * Reads a document as it is: YAML, at least one context, no name twice, every entry a mapping
- * with a name. CL_EDATA, slug "invalid_payload".
+ * Reads a document as it is: YAML, at least one context, at most 1000 entries of a sort, no
+ * name twice, every entry a mapping with a name. CL_EDATA, slug "invalid_payload".
  */
 int sec_kube_read(const char *text, size_t len, struct sec_kube *out, struct cl_err *e);
 

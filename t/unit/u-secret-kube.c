@@ -105,6 +105,24 @@ void test_read__malformed(void)
 	}
 }
 
+void test_read__a_bound_on_names(void)
+{
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+
+	cl_buf_adds(&b, "contexts:\n");
+	for (int i = 0; i < 1001; i++) {
+		cleanup_kube struct sec_kube k = SEC_KUBE_INIT;
+		struct cl_err e;
+
+		cl_buf_addf(&b, "- {name: c%d}\n", i);
+		if (i < 999)
+			continue;
+		CHECK_INT(sec_kube_read(b.p, b.len, &k, &e), i < 1000 ? 0 : -1);
+		if (i == 1000)
+			CHECK_HAS(e.msg, "contexts[1000] is one entry too many");
+	}
+}
+
 void test_merge__names_order_and_json(void)
 {
 	static const char *const what[3][4] = {
