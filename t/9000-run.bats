@@ -129,6 +129,29 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 	same "$(leftovers)" ''
 }
 
+@test "each of several executors runs what it is given, and --place finds the one that can" {
+	cp "$HUB/.cloop/config.yaml" "$T/config"
+	cat > "$HUB/.cloop/config.yaml" <<-E
+	executors:
+	  container:
+	    - {id: first, enabled: true, runtime: podman, image: $IMAGE, network: none}
+	    - {id: second, enabled: true, runtime: podman, image: $IMAGE, network: bridge, address_pool: 10.211.0.0/16}
+	orchestrator:
+	  min_free_disk_mb: 64
+	E
+	exits 0 run_in -- sh -c 'echo $CLOOP_EXECUTOR; ls /sys/class/net'
+	same "$output" $'first\nlo'
+	exits 0 run_in -e second -- sh -c 'echo $CLOOP_EXECUTOR; ls /sys/class/net'
+	same "$output" $'second\neth0\nlo'
+	mkdir -p "$P/.cloop"; printf 'capabilities: {egress: none}\n' > "$P/.cloop/sandbox.yaml"
+	exits 0 run_in --place -- sh -c 'echo $CLOOP_EXECUTOR'
+	same "$output" first
+	rm -rf "$P/.cloop"
+	same "$(cloop runs list --json | jq -r .executor_id | grep -v '^container$' | sort -u | tr '\n' ' ')" 'first second '
+	cp "$T/config" "$HUB/.cloop/config.yaml"
+	same "$(leftovers)" ''
+}
+
 @test "a detached run is listed, followed, waited for and recorded" {
 	id=$(run_in --detach --task build-7 -- sh -c 'for i in 1 2 3; do echo line $i; sleep 0.3; done; exit 3')
 	[[ $id == run_* ]]

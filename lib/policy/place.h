@@ -45,7 +45,7 @@ struct pl_candidate {
 	const char *executor_id;
 	const char *kind; /* "container", "kubernetes", "remote", "localprocess", ... */
 	enum pl_health health;
-	const char *health_reason; /* "" */
+	const char *health_reason, *health_fix; /* "" */
 	struct pl_labels labels;
 	struct pl_words harnesses; /* empty: unknown, which passes */
 	struct pl_words runtimes;  /* container runtimes found there */
@@ -62,6 +62,7 @@ struct pl_candidate {
 	((struct pl_candidate){.executor_id = "", \
 		.kind = "",                       \
 		.health_reason = "",              \
+		.health_fix = "",                 \
 		.build = "",                      \
 		.verdict = "",                    \
 		.evidence = "",                   \

@@ -127,11 +127,6 @@ static void newer_agent(struct pl_copy *m)
 
 /* ---- when ---- */
 
-static bool held(const struct pl_copy *m)
-{
-	return m->c.health != PL_UNREACHABLE;
-}
-
 static bool contradicted(const struct pl_copy *m)
 {
 	return m->c.standing == PL_CONTRADICTED;
@@ -165,8 +160,6 @@ static const struct mend {
 	const char *before, *after; /* of the id */
 	void (*apply)(struct pl_copy *m);
 } mends[] = {
-	{PL_HEALTH, NULL, held, "uncordon ", "", ready},
-	{PL_HEALTH, NULL, NULL, "bring ", " back", ready},
 	{PL_NOT_DEGRADED, NULL, NULL, "mend what degrades ", "", ready},
 	{PL_ISOLATION_SET, "container", accepts_vm, "set oci_runtime: kata on ", "", kata},
 	{PL_ISOLATION_SET, "container", accepts_container, "set oci_runtime: runc on ", "", runc},
@@ -203,6 +196,18 @@ static const struct mend {
 };
 
 /* ---- changes with a value in them ---- */
+
+static void mend_health(struct pl_copy *m)
+{
+	const char *fix = m->c.health_fix;
+	cleanup_free char *after = *fix ? cl_asprintf(" back (%s)", fix) : cl_strdup(" back");
+
+	if (m->c.health == PL_UNREACHABLE)
+		note(m, PL_HEALTH, false, "bring ", m->origin, after);
+	else
+		note(m, PL_HEALTH, false, "uncordon ", m->origin, "");
+	m->c.health = PL_READY;
+}
 
 static void mend_label(struct pl_copy *m)
 {
@@ -264,9 +269,9 @@ bool pl_mend(struct pl_copy *m, enum pl_row row)
 	static const struct {
 		enum pl_row row;
 		void (*f)(struct pl_copy *m);
-	} special[] = {{PL_LABELS, mend_label}, {PL_HARNESS, mend_harness},
-		{PL_RUNTIME, mend_runtime}, {PL_AGENT_BUILD, mend_build},
-		{PL_CAPACITY, mend_capacity}};
+	} special[] = {{PL_HEALTH, mend_health}, {PL_LABELS, mend_label},
+		{PL_HARNESS, mend_harness}, {PL_RUNTIME, mend_runtime},
+		{PL_AGENT_BUILD, mend_build}, {PL_CAPACITY, mend_capacity}};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(special); i++) {
 		if (special[i].row != row)

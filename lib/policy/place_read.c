@@ -292,6 +292,7 @@ static const struct field candidate_fields[] = {
 	{"kind", read_word, AT(kind)},
 	{"health", read_health, AT(health)},
 	{"health_reason", read_text, AT(health_reason)},
+	{"health_fix", read_text, AT(health_fix)},
 	{"labels", read_labels, AT(labels)},
 	{"harnesses", read_words, AT(harnesses)},
 	{"container_runtimes", read_words, AT(runtimes)},

@@ -87,10 +87,11 @@ void plr_say_health(const struct pl_query *q, const struct pl_candidate *c, stru
 void plr_cure_health(const struct pl_query *q, const struct pl_candidate *c, struct cl_buf *out)
 {
 	(void)q;
-	if (c->health == PL_UNREACHABLE)
-		cl_buf_adds(out, "bring it back, or run it elsewhere");
+	if (*c->health_fix)
+		cl_buf_adds(out, c->health_fix);
 	else
-		cl_buf_adds(out, "uncordon it, or run it elsewhere");
+		cl_buf_adds(out, c->health == PL_UNREACHABLE ? "bring it back" : "uncordon it");
+	cl_buf_adds(out, ", or run it elsewhere");
 }
 
 bool plr_forbids_degraded(const struct pl_query *q)

@@ -45,6 +45,7 @@ void pl_of_executor(const struct cfg_executor *x, bool root, const char *arch,
 	if (x->disabled_reason) {
 		out->health = PL_UNREACHABLE;
 		out->health_reason = x->disabled_reason;
+		out->health_fix = x->disabled_fix ? x->disabled_fix : "";
 	}
 }
 

@@ -63,6 +63,7 @@ static json_t *candidate_json(const struct pl_candidate *c)
 		"health", pl_health_name(c->health));
 
 	put(o, "health_reason", c->health_reason);
+	put(o, "health_fix", c->health_fix);
 	put(o, "build", c->build);
 	number(o, "memory_mb", c->memory_mb);
 	number(o, "in_flight", c->in_flight);
