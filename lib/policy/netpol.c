@@ -189,6 +189,29 @@ static void add_carved(const struct writer *w, size_t at, size_t blocked, struct
 	}
 }
 
+/* ::ffff:0:0/96, RFC 4291 2.5.5.2 */
+static const struct pol_prefix mapped = {{6, {[10] = 0xff, [11] = 0xff}}, 96};
+
+/* Of the range right around it, only the other half: it could not be all exception. */
+static struct pol_prefix sayable(const struct pol_prefix *p)
+{
+	struct pol_prefix out = *p;
+
+	if (p->len == mapped.len - 1 && pol_prefix_holds(p, &mapped))
+		out.len++;
+	return out;
+}
+
+/*
+ * An address in there is judged as the IPv4 address inside, which a block of IPv6 addresses
+ * cannot say: a packet that carries it is none of ours, and the kernel's rules drop it too.
+ */
+static void add_mapped(const struct pol_prefix *peer, struct holes *h)
+{
+	if (strictly_inside(&mapped, peer) && !hole_has(h, h->n, &mapped))
+		hole_add(h, &mapped);
+}
+
 /*
  * An API server asks Go's IPNet.Contains whether an exception lies inside the block, and
  * that reads ::ffff:0:0/96 as IPv4 and says no to ::/0. The range around it, which no
@@ -196,7 +219,6 @@ static void add_carved(const struct writer *w, size_t at, size_t blocked, struct
  */
 static struct pol_prefix expressible(const struct pol_prefix *p)
 {
-	static const struct pol_prefix mapped = {{6, {[10] = 0xff, [11] = 0xff}}, 96};
 	struct pol_prefix out = *p;
 
 	if (!pol_prefix_cmp(p, &mapped)) {
@@ -234,7 +256,7 @@ static json_t *wrap(const char *key, json_t *value)
 
 static json_t *peer(const struct writer *w, size_t at)
 {
-	const struct pol_prefix *p = &w->p->rules[at].prefix;
+	const struct pol_prefix block_of = sayable(&w->p->rules[at].prefix), *p = &block_of;
 	struct holes h = {0};
 	json_t *block = json_object();
 	char text[POL_PREFIX_TEXT];
@@ -247,6 +269,7 @@ static json_t *peer(const struct writer *w, size_t at)
 	blocked = h.n;
 	add_denied(w, p, &h);
 	add_carved(w, at, blocked, &h);
+	add_mapped(p, &h);
 	if (h.n)
 		(void)json_object_set_new(block, "except", exceptions(&h));
 	free(h.v);
@@ -374,9 +397,10 @@ static json_t *egress(const struct eg_policy *p, const struct np_options *o)
 	take_drops(&w);
 	for (size_t i = 0; i < p->nrules; i++) {
 		const struct eg_rule *r = &p->rules[i];
+		struct pol_prefix block = sayable(&r->prefix);
 
-		if (r->verdict == EG_ALLOW && !r->local && !denied(&w, &r->prefix) &&
-			!carved(&w, i, &r->prefix))
+		if (r->verdict == EG_ALLOW && !r->local && !denied(&w, &block) &&
+			!carved(&w, i, &block))
 			(void)json_array_append_new(group_of(&w, r)->peers, peer(&w, i));
 	}
 	if (o->dns)

@@ -6,7 +6,8 @@
  *
  * For TCP, UDP and SCTP at ports 1-65535 the object allows what eg_evaluate (on the wire)
  * allows, and no more. It allows less in two places: port 0 of an allow for every port,
- * and ::fffe:0:0/96 under block_special_use (np_render). What lies outside the object is
+ * and ::fffe:0:0/96 inside a wider block (np_render). A packet whose IPv6 header has an
+ * IPv4-mapped address is let through by nothing. What lies outside the object is
  * outside the claim: the DNS peer; protocols other than the three, which the API leaves to
  * the network plugin; the Pod's own node, which is always allowed; whether a Service's
  * address is judged before or after its rewriting; other policies that select the Pod,

@@ -25,8 +25,7 @@ struct trial {
 	const char *name;
 	const struct eg_policy *policy;
 	struct npe_policy np;
-	bool special;
-	unsigned long asked, allowed;
+	unsigned long asked, allowed, raw;
 };
 
 /* ::fffe:0:0/96, which the exception around the IPv4-mapped range closes too. */
@@ -35,6 +34,22 @@ static bool beside_mapped(const struct pol_addr *a)
 	static const uint8_t head[12] = {[10] = 0xff, [11] = 0xfe};
 
 	return a->family == 6 && !memcmp(a->b, head, sizeof(head));
+}
+
+/* A packet whose IPv6 header has a mapped address: the kernel's rules drop it, whatever is inside. */
+static void ask_raw(struct trial *t, const struct pol_addr *addr, int port, size_t proto)
+{
+	struct npe_packet k = {.proto = protocols[proto].ip, .port = port, .addr.bits = 128};
+	struct pol_addr inside = *addr;
+	char text[POL_ADDR_TEXT];
+
+	if (!pol_addr_unmap(&inside))
+		return;
+	memcpy(k.addr.b, addr->b, sizeof(addr->b));
+	pol_addr_text(addr, text);
+	if (npe_allows(&t->np, 1, NPE_EGRESS, &k) && unit_failures < 5)
+		UNIT_FAIL("%s: a packet to %s itself is let through", t->name, text);
+	t->raw++;
 }
 
 static void ask(struct trial *t, const struct pol_addr *addr, int port, size_t proto)
@@ -51,7 +66,8 @@ static void ask(struct trial *t, const struct pol_addr *addr, int port, size_t p
 	want = eg_evaluate(t->policy, &to, (uint16_t)port, protocols[proto].proto, true).verdict ==
 	       EG_ALLOW;
 	got = npe_allows(&t->np, 1, NPE_EGRESS, &k);
-	if (t->special && beside_mapped(&to))
+	/* Never more, and less only there. */
+	if (beside_mapped(&to) && !got)
 		want = false;
 	t->asked++;
 	t->allowed += got;
@@ -61,6 +77,7 @@ static void ask(struct trial *t, const struct pol_addr *addr, int port, size_t p
 			eg_proto_name(protocols[proto].proto), got ? "allowed" : "denied",
 			want ? "allow" : "drop");
 	CHECK(!npe_allows(&t->np, 1, NPE_INGRESS, &k));
+	ask_raw(t, addr, port, proto);
 }
 
 /* Every port where an answer can change. */
@@ -145,7 +162,7 @@ static void judge(const char *name, const struct eg_auth *a, bool edges, unsigne
 	unsigned long *allowed)
 {
 	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
-	struct trial t = {.name = name, .policy = &p, .special = a->block_special_use};
+	struct trial t = {.name = name, .policy = &p};
 	json_t *object = NULL;
 	struct cl_err e;
 
@@ -163,6 +180,7 @@ static void judge(const char *name, const struct eg_auth *a, bool edges, unsigne
 	ask_random(&t, a);
 	if (edges)
 		ask_all_edges(&t);
+	CHECK(!edges || t.raw);
 	*asked += t.asked;
 	*allowed += t.allowed;
 	if (unit_failures) {
@@ -219,4 +237,32 @@ void test_known_policies__every_edge(void)
 	tsv_each("egress/policies.tsv", known_policy);
 	CHECK(case_asked > 100000);
 	CHECK(case_allowed > 1000);
+}
+
+/* Every range that holds the mapped one, and the ones right around it. */
+void test_netpol__mapped_addresses_stay_closed(void)
+{
+	static const char *const wide[] = {"::/1", "::/16", "::/64", "::/80", "::8000:0:0/81",
+		"::fff0:0:0/92", "::fffc:0:0/94", "::fffe:0:0/95", "::fffe:0:0/96", "::ffff:0:0/96",
+		"::ffff:10.0.0.0/104"};
+	static const char *const denies[] = {NULL, "::fffe:0:0/96", "::fffe:0:0/95", "::/16"};
+	unsigned long asked = 0, allowed = 0;
+	struct pol_prefix p;
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(wide); i++) {
+		for (size_t k = 0; k < CL_ARRAY_LEN(denies) * 2; k++) {
+			cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+
+			if (pol_prefix_parse(wide[i], false, "x", &p, &e))
+				UNIT_FAIL("%s", e.msg);
+			eg_auth_add_allow(&a, &p);
+			eg_auth_add_port(&a, 443);
+			a.internet = k % 2;
+			if (denies[k / 2] && !pol_prefix_parse(denies[k / 2], false, "x", &p, &e))
+				eg_auth_add_deny(&a, &p);
+			judge(wide[i], &a, true, &asked, &allowed);
+		}
+	}
+	CHECK(asked > 10000);
 }
