@@ -12,7 +12,10 @@
  * A policy that more rules than this would allow has maps. Measured on Linux 6.18 (AMD EPYC),
  * in system time of sendto(2) a packet, lowest of 7 runs: a rule that does not match is 16 to
  * 22 ns, two map rules are 230 ns with 14 intervals and 310 ns with 100, so that rules win
- * up to about ten. The compiled policy of the guide, rule by rule, is 580 ns.
+ * up to about ten. The compiled policy of the guide, rule by rule, is 580 ns. The first packet
+ * of a connection, the whole way through the host (t/lib/egressrate, a busy machine, best of
+ * 25): 6.8 to 7.2 us by 2 to 10 rules, 7.1 to 7.3 us by maps of 11 to 40 ranges, 7.7 of 100,000
+ * and 17.7 us by 1,000 rules.
  */
 #define EG_LINEAR_RULES 10
 
