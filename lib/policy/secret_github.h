@@ -53,6 +53,14 @@ int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out
  * final dot and without :443. False: no host (a scheme, a path, userinfo, not ASCII).
  */
 bool sec_web_host(const char *text, struct cl_buf *out);
+/*
+ * The host that a URL, HOST or HOST:PORT names, to be compared: no https://, userinfo or path,
+ * lower case, no final dot, no :443, labels outside ASCII in their encoded form (RFC 3492). Two
+ * spellings of one server come out the same; a look-alike, another port and a longer name do
+ * not. False: it names none.
+ */
+bool sec_web_host_of(const char *text, struct cl_buf *out);
+bool sec_web_host_same(const char *a, const char *b);
 
 /* ---- what an installation token is asked for (facts 8) ---- */
 

@@ -176,7 +176,7 @@ int sec_ttl_parse(enum sec_ttl row, const char *text, int64_t *ms, struct cl_err
 	*ms = r->default_ms;
 	if (!text || !*text)
 		return 0;
-	if (cl_parse_duration(text, false, "--ttl", &v, e))
+	if (cl_parse_duration(text, false, "the length of time", &v, e))
 		return cl_fix(e, "give a length of time such as 90s, 15m, 24h or 7d");
 	if (r->ceiling_ms && v > r->ceiling_ms) {
 		cl_format_duration(r->ceiling_ms, most);

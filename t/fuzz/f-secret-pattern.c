@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/secret_constraint.h"
+#include "policy/secret_github.h"
 #include "policy/secret_pattern.h"
 #include "policy/secret_subject.h"
 
@@ -39,6 +40,17 @@ static void match(const char *pattern, const char *text)
 		abort();
 	if (!sec_pattern_check(pattern, "x", &e) && !sec_has_wildcard(pattern) &&
 		!sec_glob(pattern, pattern))
+		abort();
+}
+
+/* The form in which hosts are compared is its own form. */
+static void web_host(const char *text)
+{
+	cleanup_buf struct cl_buf a = CL_BUF_INIT, b = CL_BUF_INIT;
+
+	if (!sec_web_host_of(text, &a))
+		return;
+	if (!sec_web_host_of(a.p, &b) || strcmp(a.p, b.p) != 0 || !sec_web_host_same(text, a.p))
 		abort();
 }
 
@@ -99,6 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	cl_split(text, '\n', &lines);
 	for (size_t i = 0; i < lines.n && i < 8; i++) {
 		subject(lines.v[i]);
+		web_host(lines.v[i]);
 		match(lines.v[i], lines.v[(i + 1) % lines.n]);
 	}
 	return 0;

@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/secret_github.h"
-#include "unit.h"
+#include "tsv.h"
 
 static void constraints(
 	struct sec_constraints *c, const char *repos, const char *perms, const char *branches)
@@ -107,4 +107,16 @@ void test_helper__no_text_that_a_shell_could_turn(void)
 		if (!sec_github_helper(&v, "github.com", "t", &out, &e) && !cl_ends(bad[i], "\n"))
 			UNIT_FAIL("'%s' became a script", bad[i]);
 	}
+}
+
+static void host_row(const struct tsv_row *r)
+{
+	if (sec_web_host_same(r->field[0], r->field[1]) != !strcmp(r->field[2], "Y") ||
+		sec_web_host_same(r->field[1], r->field[0]) != !strcmp(r->field[2], "Y"))
+		TSV_FAIL(r, "'%s' and '%s' are not %s", r->field[0], r->field[1], r->field[2]);
+}
+
+void test_host__the_same_server(void)
+{
+	tsv_each("secret/hosts.tsv", host_row);
 }
