@@ -87,9 +87,22 @@ bool cp_monotonous(const char *s, size_t n)
 	return false;
 }
 
+/* config.auth.v2_token: words joined by dots, without a capital and nearly without digits. */
+static bool code_name(const char *s, size_t n)
+{
+	size_t digits = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!cp_in(CP_LOWER | CP_DIGITS | CP_UNDER | CP_DOT, s[i]))
+			return false;
+		digits += cp_in(CP_DIGITS, s[i]);
+	}
+	return digits < 3 && cp_has(s, n, CP_DOT);
+}
+
 bool cp_generated(const char *s, size_t n)
 {
-	if (n < 8 || cp_monotonous(s, n) || strchr("$<{%[*", *s))
+	if (n < 8 || cp_monotonous(s, n) || strchr("$<{%[*", *s) || code_name(s, n))
 		return false;
 	if (cp_has(s, n, CP_DIGITS) || n >= 32)
 		return true;

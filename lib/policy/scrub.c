@@ -75,6 +75,16 @@ struct scrub *scrub_new(bool patterns)
 	return s;
 }
 
+/* They hold pieces of the values, which growing them in place would leave behind. */
+static void drop_blocks(struct scrub *s)
+{
+	if (s->blocks)
+		explicit_bzero(s->blocks, s->blocks_cap * sizeof(*s->blocks));
+	free(s->blocks);
+	s->blocks = NULL;
+	s->blocks_cap = 0;
+}
+
 void scrub_free(struct scrub *s)
 {
 	if (!s)
@@ -84,9 +94,7 @@ void scrub_free(struct scrub *s)
 		free(s->forms[i].p);
 	}
 	free(s->forms);
-	if (s->blocks)
-		explicit_bzero(s->blocks, s->blocks_cap * sizeof(*s->blocks));
-	free(s->blocks);
+	drop_blocks(s);
 	free(s->heads);
 	free(s->spans);
 	cl_buf_release(&s->buf);
@@ -176,7 +184,6 @@ static void add_block(struct scrub *s, size_t form, size_t offset)
 	set_bit(s->bits, h);
 	if (!offset)
 		set_bit(s->starts, h);
-	s->blocks = cl_grow(s->blocks, &s->blocks_cap, s->nblocks + 1, sizeof(*s->blocks));
 	s->blocks[s->nblocks] =
 		(struct block){w, (uint32_t)form, (uint32_t)offset, s->heads[h % CHAINS]};
 	s->heads[h % CHAINS] = (uint32_t)s->nblocks++;
@@ -190,11 +197,12 @@ static void rebuild(struct scrub *s)
 	memset(s->bits, 0, sizeof(s->bits));
 	memset(s->starts, 0, sizeof(s->starts));
 	memset(s->heads, 0, CHAINS * sizeof(*s->heads));
-	s->blocks = cl_grow(s->blocks, &s->blocks_cap, 1, sizeof(*s->blocks));
-	s->nblocks = 1;
 	for (size_t i = 0; i < s->nforms; i++)
 		shortest = s->forms[i].len < shortest ? s->forms[i].len : shortest;
 	s->step = shortest - BLOCK + 1 < STEP ? shortest - BLOCK + 1 : STEP;
+	drop_blocks(s);
+	s->blocks = cl_grow(NULL, &s->blocks_cap, s->nforms * s->step + 1, sizeof(*s->blocks));
+	s->nblocks = 1;
 	for (size_t i = 0; i < s->nforms; i++)
 		for (size_t k = 0; k < s->step; k++)
 			add_block(s, i, k);
