@@ -117,6 +117,18 @@ static void container_mode(struct pl_copy *m)
 	m->c.caps.disk = CAP_DISK_SAMPLED;
 }
 
+static void remote_kata(struct pl_copy *m)
+{
+	container_mode(m);
+	kata(m);
+}
+
+static void remote_gvisor(struct pl_copy *m)
+{
+	container_mode(m);
+	gvisor(m);
+}
+
 static void newer_agent(struct pl_copy *m)
 {
 	m->c.caps.bits |= CAP_BIT(CAP_WORKSPACE_PROVISIONING) | CAP_BIT(CAP_PROJECT_SEED) |
@@ -166,11 +178,11 @@ static const struct mend {
 	{PL_VIRTUALIZATION, "container", NULL, "set oci_runtime: kata on ", "", kata},
 	{PL_VIRTUALIZATION, "kubernetes", NULL, "set runtime_class: kata on ", "", kata},
 	{PL_VIRTUALIZATION, "remote", NULL, "run the agent of ",
-		" in container mode with oci_runtime: kata", kata},
+		" in container mode with oci_runtime: kata", remote_kata},
 	{PL_KERNEL_ISOLATION, "container", NULL, "set oci_runtime: runsc on ", "", gvisor},
 	{PL_KERNEL_ISOLATION, "kubernetes", NULL, "set runtime_class: gvisor on ", "", gvisor},
 	{PL_KERNEL_ISOLATION, "remote", NULL, "run the agent of ",
-		" in container mode with oci_runtime: runsc", gvisor},
+		" in container mode with oci_runtime: runsc", remote_gvisor},
 	{PL_EVIDENCE, NULL, contradicted, "mend the runtime of ", ", and probe it again", verified},
 	{PL_EVIDENCE, NULL, NULL, "probe ", "", verified},
 	{PL_NETWORK_EGRESS, "container", NULL, "set network: bridge on ", "", bridge},

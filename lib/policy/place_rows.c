@@ -154,10 +154,10 @@ void plr_say_build(const struct pl_query *q, const struct pl_candidate *c, struc
 
 void plr_cure_build(const struct pl_query *q, const struct pl_candidate *c, struct cl_buf *out)
 {
-	cl_buf_addf(out, "on the device: cloop executor agent install --upgrade%s, to ",
-		c->release || !*c->build || !strcmp(c->build, "1") ? "" : " to a release");
+	(void)c;
+	cl_buf_adds(out, "put a release on the device, ");
 	pl_release_text(q->p->floor, out);
-	cl_buf_adds(out, " or newer");
+	cl_buf_adds(out, " or newer: cloop executor agent install --upgrade");
 }
 
 /* ---- isolation ---- */
