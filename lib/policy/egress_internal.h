@@ -29,6 +29,12 @@ bool eg_plan_unnamed(const struct eg_plan *plan, const struct eg_block *service)
 void eg_warn(const struct eg_auth *a, const struct eg_plan *plan, struct eg_policy *out);
 
 /*
+ * What p allows on the wire, as allows alone: prefixes that do not overlap, so that their order
+ * says nothing. *out is EG_POLICY_INIT; its reasons and levels are none.
+ */
+void eg_plain(const struct eg_policy *p, struct eg_policy *out);
+
+/*
  * The text with control characters and the bytes of `syntax` turned into blanks, runs of
  * blanks made one, none at the ends. Text that is not UTF-8 loses its bytes above 0x7f
  * to '?'.

@@ -274,3 +274,73 @@ void eg_stack_resolvers(const struct eg_stack *s, const struct eg_policy *p, str
 		}
 	}
 }
+
+/* --- without an order --- */
+
+/* A class's ports of one protocol as a list; every port is none. */
+struct port_list {
+	size_t at, n;
+	bool every;
+};
+
+static struct port_list list_ports(
+	const struct flat_areas *a, const struct flat_class *c, unsigned proto, struct cl_buf *out)
+{
+	const struct flat_ports *s = a->spans + c->at[proto];
+	struct port_list l = {.at = out->len / sizeof(uint16_t)};
+
+	l.every = c->n[proto] == 1 && s->lo <= 1 && s->hi == FLAT_MAX_PORT;
+	for (uint32_t i = 0; !l.every && i < c->n[proto]; i++) {
+		for (uint32_t p = s[i].lo; p <= s[i].hi; p++) {
+			uint16_t port = (uint16_t)p;
+
+			cl_buf_add(out, &port, sizeof(port));
+		}
+	}
+	l.n = out->len / sizeof(uint16_t) - l.at;
+	return l;
+}
+
+static void plain_area(
+	const struct flat_area *area, const struct port_list *lists, struct eg_policy *out)
+{
+	struct pol_prefix p[FLAT_MAX_PREFIXES];
+	size_t n = flat_prefixes(area->family, area->lo, area->hi, p);
+
+	for (unsigned proto = 0; proto < FLAT_PROTOS; proto++) {
+		const struct port_list *l = &lists[area->ports * FLAT_PROTOS + proto];
+
+		for (size_t i = 0; (l->n || l->every) && i < n; i++) {
+			out->rules = cl_grow(
+				out->rules, &out->rules_cap, out->nrules + 1, sizeof(*out->rules));
+			out->rules[out->nrules++] = (struct eg_rule){.verdict = EG_ALLOW,
+				.prefix = p[i],
+				.proto = (enum eg_proto)proto,
+				.ports = out->ports + l->at,
+				.nports = l->n,
+				.reason = "allowed"};
+		}
+	}
+}
+
+void eg_plain(const struct eg_policy *p, struct eg_policy *out)
+{
+	cleanup_areas struct flat_areas areas = FLAT_AREAS_INIT;
+	cleanup_free struct port_list *lists = NULL;
+	cleanup_flat struct flat f = FLAT_INIT;
+	cleanup_buf struct cl_buf ports = CL_BUF_INIT;
+
+	flat_build(p, true, &f);
+	flat_allowed(&f, &areas);
+	lists = cl_calloc(areas.nclasses * FLAT_PROTOS + 1, sizeof(*lists));
+	for (size_t i = 0; i < areas.nclasses; i++)
+		for (unsigned proto = 0; proto < FLAT_PROTOS; proto++)
+			lists[i * FLAT_PROTOS + proto] =
+				list_ports(&areas, &areas.classes[i], proto, &ports);
+	out->mode = p->mode;
+	out->silent = p->silent;
+	out->ports = cl_malloc(ports.len + 1);
+	memcpy(out->ports, ports.p, ports.len);
+	for (size_t i = 0; i < areas.n; i++)
+		plain_area(&areas.v[i], lists, out);
+}

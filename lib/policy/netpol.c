@@ -414,16 +414,16 @@ static json_t *egress(const struct eg_policy *p, const struct np_options *o)
 
 int np_render(const struct eg_policy *p, const struct np_options *o, json_t **out, struct cl_err *e)
 {
+	cleanup_eg_policy struct eg_policy plain = EG_POLICY_INIT;
 	json_t *obj, *spec, *list;
 
 	*out = NULL;
 	if (np_check(o, e))
 		return -1;
+	/* What the levels deny one inside the other is no exception of one block. */
 	if (p->levels.n) {
-		(void)cl_fail(e, CL_EREFUSED,
-			"a NetworkPolicy has no order, which %zu levels of rules need",
-			p->levels.n);
-		return cl_fix(e, "render one level alone");
+		eg_plain(p, &plain);
+		p = &plain;
 	}
 	obj = wrap("apiVersion", json_string("networking.k8s.io/v1"));
 	(void)json_object_set_new(obj, "kind", json_string("NetworkPolicy"));

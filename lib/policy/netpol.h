@@ -48,8 +48,8 @@ int np_check(const struct np_options *o, struct cl_err *e);
 
 /*
  * Renders a policy that eg_compile made; *out is owned, and NULL with every error (those
- * of np_check; CL_EREFUSED for one with levels). Entries are grouped by protocol and ports, because peers and ports of one
- * entry are a product. ::ffff:0:0/96 cannot be an exception (the API server reads it as
+ * of np_check). Entries are grouped by protocol and ports, because peers and ports of one
+ * entry are a product. A policy with levels becomes its allowed blocks, none with an exception. ::ffff:0:0/96 cannot be an exception (the API server reads it as
  * IPv4, outside of ::/0): ::fffe:0:0/95 is written, which holds it.
  */
 int np_render(

@@ -84,6 +84,30 @@ static bool denied(const struct eg_stack *s, const struct pol_addr *a)
 	return false;
 }
 
+/* The same, by what the groups say of themselves; every example is one. */
+static unsigned count_groups(const struct fits *f)
+{
+	unsigned n = 0;
+
+	for (size_t i = 0; i < f->outside.n; i++) {
+		const struct change_group *g = &f->outside.v[i];
+		unsigned ports = 0, addresses = 0;
+
+		for (size_t k = 0; k < g->like.nports; k++)
+			for (unsigned p = 79; p <= 82; p++)
+				ports += p >= g->like.ports[k].lo && p <= g->like.ports[k].hi;
+		for (size_t k = 0; k < g->n; k++) {
+			CHECK(!k || g->v[k - 1].hi + 1 < g->v[k].lo);
+			addresses += (unsigned)(g->v[k].hi - g->v[k].lo) + 1;
+		}
+		CHECK(g->addresses == addresses);
+		CHECK_INT(g->like.before.verdict, EG_DROP);
+		CHECK_INT(g->like.after.verdict, EG_ALLOW);
+		n += addresses * ports;
+	}
+	return n;
+}
+
 /* Destinations that the child opens and the parent does not. */
 static unsigned count(const struct eg_stack *parent, const struct eg_policy *pc,
 	const struct eg_policy *pp, bool own_denies)
@@ -126,6 +150,7 @@ void test_fits_is_what_every_destination_says(void)
 		CHECK_INT(inside, !n);
 		CHECK_INT(f.reasons.n > 0, !inside);
 		CHECK_INT(f.outside.n > 0, !inside);
+		CHECK_INT(count_groups(&f), n);
 		inside_seen += inside;
 	}
 	CHECK(inside_seen > 500 && inside_seen < 3500);

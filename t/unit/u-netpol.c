@@ -8,6 +8,7 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/yaml_write.h"
+#include "policy/egress_stack.h"
 #include "policy/netpol.h"
 
 static const struct np_pair one_pod = {NP_HANDLE_LABEL, "c-0123456789ab"};
@@ -158,31 +159,22 @@ static void ask_all_edges(struct trial *t)
 	ask_edges(t, &mapped);
 }
 
-static void judge(const char *name, const struct eg_auth *a, bool edges, unsigned long *asked,
-	unsigned long *allowed)
+static void judge_policy(struct trial *t, const struct eg_auth *a, bool edges)
 {
-	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
-	struct trial t = {.name = name, .policy = &p};
 	json_t *object = NULL;
 	struct cl_err e;
 
-	if (eg_compile(a, &p, &e)) {
-		CHECK_HAS(e.msg, "every address there is");
+	if (np_render(t->policy, &plain_options, &object, &e)) {
+		UNIT_FAIL("%s: %s", t->name, e.msg);
 		return;
 	}
-	if (np_render(&p, &plain_options, &object, &e)) {
-		UNIT_FAIL("%s: %s", name, e.msg);
-		return;
-	}
-	npe_read(object, &t.np);
-	if (t.np.wrong)
-		UNIT_FAIL("%s: the object cannot be read: %s", name, t.np.wrong);
-	ask_random(&t, a);
+	npe_read(object, &t->np);
+	if (t->np.wrong)
+		UNIT_FAIL("%s: the object cannot be read: %s", t->name, t->np.wrong);
+	ask_random(t, a);
 	if (edges)
-		ask_all_edges(&t);
-	CHECK(!edges || t.raw);
-	*asked += t.asked;
-	*allowed += t.allowed;
+		ask_all_edges(t);
+	CHECK(!edges || t->raw);
 	if (unit_failures) {
 		cleanup_free char *text = cl_json_text(object);
 		json_t *auth = eg_auth_json(a);
@@ -191,8 +183,24 @@ static void judge(const char *name, const struct eg_auth *a, bool edges, unsigne
 		printf("# from %s\n# got %s\n", from, text);
 		json_decref(auth);
 	}
-	npe_release(&t.np);
+	npe_release(&t->np);
 	json_decref(object);
+}
+
+static void judge(const char *name, const struct eg_auth *a, bool edges, unsigned long *asked,
+	unsigned long *allowed)
+{
+	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+	struct trial t = {.name = name, .policy = &p};
+	struct cl_err e;
+
+	if (eg_compile(a, &p, &e)) {
+		CHECK_HAS(e.msg, "every address there is");
+		return;
+	}
+	judge_policy(&t, a, edges);
+	*asked += t.asked;
+	*allowed += t.allowed;
 }
 
 #ifdef CL_SANITIZED
@@ -216,6 +224,29 @@ void test_random_policies__object_means_the_same(void)
 	/* Both answers were asked for, often. */
 	CHECK(asked > 400ul * POLICIES);
 	CHECK(allowed > asked / 50 && allowed < asked / 2);
+}
+
+/* Levels: blocks without exceptions, and nothing beside the IPv4-mapped range is lost. */
+void test_random_levels__object_means_the_same(void)
+{
+	unsigned long asked = 0;
+
+	for (int n = 0; n < POLICIES / 10 && !unit_failures; n++) {
+		cleanup_eg_stack struct eg_stack s = EG_STACK_INIT;
+		cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+		struct trial t = {.name = "levels", .policy = &p};
+		struct cl_err e;
+
+		er_auth(eg_stack_add(&s, "one", 0));
+		er_auth(eg_stack_add(&s, "two", 0));
+		if (eg_stack_compile(&s, &p, &e)) {
+			CHECK_HAS(e.msg, "every address there is");
+			continue;
+		}
+		judge_policy(&t, &s.v[n % 2].auth, n % 30 == 0);
+		asked += t.asked;
+	}
+	CHECK(asked > 40ul * POLICIES / 10);
 }
 
 static unsigned long case_asked, case_allowed;
