@@ -27,14 +27,16 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-container signal') reply=" --dir --json --help" ;;
 	'exec-container adopt') reply=" --dir --json --help" ;;
 	'exec-container reap') reply=" --dir --json --help" ;;
-	'hub') reply='bootstrap config key audit' ;;
+	'hub') reply='bootstrap config grant key audit' ;;
 	'hub config') reply='check show keys' ;;
+	'hub grant') reply='unguarded' ;;
 	'hub key') reply='status rotate retire escrow export escrow import' ;;
 	'hub audit') reply='list verify' ;;
 	'hub bootstrap') reply=" --external-url --git-proxy-port --kube-guard-port --dir --json --help" ;;
 	'hub config check') reply=" --dir --json --help"; kind=file ;;
 	'hub config show') reply=" --dir --json --help"; reply="$reply $(cloop hub names config-key 2>/dev/null)" ;;
 	'hub config keys') reply=" --dir --json --help" ;;
+	'hub grant unguarded') reply=" --reason --withdraw --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
 	'hub key status') reply=" --dir --json --help" ;;
 	'hub key rotate') reply=" --continue --dry-run --batch --dir --json --help" ;;
 	'hub key retire') reply=" --yes --dir --json --help" ;;
@@ -159,6 +161,8 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'hub config check/--dir'|'hub config check/-C') kind=dir ;;
 	'hub config show/--dir'|'hub config show/-C') kind=dir ;;
 	'hub config keys/--dir'|'hub config keys/-C') kind=dir ;;
+	'hub grant unguarded/--reason') kind=none ;;
+	'hub grant unguarded/--dir'|'hub grant unguarded/-C') kind=dir ;;
 	'hub key status/--dir'|'hub key status/-C') kind=dir ;;
 	'hub key rotate/--batch') kind=none ;;
 	'hub key rotate/--dir'|'hub key rotate/-C') kind=dir ;;
@@ -266,7 +270,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

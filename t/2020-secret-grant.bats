@@ -379,3 +379,57 @@ forged() {
 	same "$(cloop secret grants --all --json | wc -l)" 18
 	exits 0 cloop hub audit verify
 }
+
+# ---- what nothing enforces ----
+
+kube() {
+	printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: prod' \
+		'clusters: [{name: prod, cluster: {server: "https://prod:6443"}}]' \
+		'users: [{name: u, user: {token: prodtoken}}]' \
+		'contexts: [{name: prod, context: {cluster: prod, user: u, namespace: default}}]' |
+		mint prod-kube --kind kubeconfig
+}
+
+@test "a kubeconfig with limits goes out only with an administrator's word, as the guide shows it" {
+	kube
+	exits 0 grant prod-kube --to "project:$app" --contexts prod --namespaces team-a --ttl 12h
+	same "$(guide <<< "$output")" "✓ granted prod-kube to project:$app
+  grant:       grant_ID
+  constraints: ns=team-a ctx=prod
+  expires:     TIME (in 12h0m0s)"
+	g=$(cloop secret grants --json | jq -r .id)
+	exits 0 lease
+	has "$output" "✗ prod-kube ($g) not delivered"
+	has "$output" "Kubernetes access monitor"
+	exits 64 cloop hub grant unguarded "$g"
+	has "$stderr" "--reason"
+	exits 0 cloop hub grant unguarded "$g" --reason "lab cluster, monitor next sprint"
+	same "$(guide <<< "$output")" "✓ grant_ID may be delivered without the Kubernetes access monitor
+  unenforced  namespaces team-a and read-only access (get, list, watch)
+  recorded    by cli:$(id -un) at TIME
+  reason      lab cluster, monitor next sprint"
+	exits 0 lease
+	has "$output" "files:       kubeconfig"
+	lacks "$output" prodtoken
+	# The word is about this grant, by this person, for this reason.
+	good=$(sql 'select unguarded from "grant"')
+	for f in '.by = "cli:mallory"' '.reason = "x"' '.at += 1' '.signature |= ("00" + .[2:])' 'del(.signature)' '{}' '[]'; do
+		sql "update \"grant\" set unguarded = '$(jq -c "$f" <<< "$good")'"
+		exits 0 lease
+		has "$output" "✗ prod-kube"
+	done
+	sql "update \"grant\" set unguarded = '$good'"
+	exits 0 lease
+	lacks "$output" "✗"
+	exits 0 cloop hub grant unguarded "$g" --withdraw
+	exits 0 lease
+	has "$output" "✗ prod-kube"
+	same "$(cloop hub audit list --action secret.unguarded_ack --json | wc -l)" 2
+	# One that claims nothing needs no word.
+	vars
+	h=$(granted app-env --to "project:$app")
+	exits 1 cloop hub grant unguarded "$h" --reason x
+	has "$stderr" "claims nothing"
+	exits 0 cloop hub grant unguarded --help
+	has "$output" "Usage: cloop hub grant unguarded"
+}

@@ -11,6 +11,7 @@ int key_rotate(struct cl_ctx *c, struct cl_err *e);
 int key_retire(struct cl_ctx *c, struct cl_err *e);
 int key_escrow_export(struct cl_ctx *c, struct cl_err *e);
 int key_escrow_import(struct cl_ctx *c, struct cl_err *e);
+int key_unguarded(struct cl_ctx *c, struct cl_err *e);
 
 /*
  * The passphrase of --passphrase-file, or of standard input, one line end at its end dropped; on a

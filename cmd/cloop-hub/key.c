@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* `cloop hub key` is run by the executable that links what it needs. */
+/* What needs the key is run by the executable that links what it takes. */
 #include "base/mem.h"
 #include "hub.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The rows of `cloop hub key`. They belong to cloop-hub's table; what they run is in
+ * The rows of `cloop hub` that need the key. They belong to cloop-hub's table; what they run is in
  * cloop-hub-key, so that cloop-hub itself starts without libcrypto (DECISIONS D15). Both include
  * this file, and define KEY_RUN(name), the function of a verb, before they do.
  */
@@ -118,8 +118,40 @@ static const struct cl_example key_import_examples[] = {
 	{0},
 };
 
+static const struct cl_opt unguarded_opts[] = {
+	{.name = "reason", .type = CL_STR, .arg = "TEXT", .help = "why, for whoever asks later"},
+	{.name = "withdraw", .type = CL_FLAG, .help = "take the acknowledgement back"},
+	{0},
+};
+
+static const struct cl_operand unguarded_operands[] = {
+	{.name = "GRANT",
+		.help = "id of a grant of a kubeconfig, or the first six digits of it",
+		.complete = CL_COMP_GRANT},
+	{0},
+};
+
+static const struct cl_exit unguarded_exits[] = {
+	{0, "recorded"},
+	{1, "refused: it is revoked, not signed by this hub, or claims nothing to enforce"},
+	{0},
+};
+
+static const struct cl_example unguarded_examples[] = {
+	{"cloop hub grant unguarded grant_187bd2 --reason 'lab cluster, monitor next sprint'",
+		"deliver a kubeconfig whose namespaces nothing enforces", false},
+	{0},
+};
+
 /* clang-format off */
 #define KEY_VERBS \
+	{.name = "grant unguarded", \
+		.summary = "let a kubeconfig be delivered though nothing enforces its limits", \
+		.opts = unguarded_opts, \
+		.operands = unguarded_operands, \
+		.exits = unguarded_exits, \
+		.examples = unguarded_examples, \
+		.run = KEY_RUN(unguarded)}, \
 	{.name = "key status", \
 		.summary = "show the keys, what is sealed under each and past rotations", \
 		.examples = key_status_examples, \
