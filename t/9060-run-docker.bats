@@ -108,6 +108,8 @@ docker_leftovers() {
 	has "$output" 'nameserver 9.9.9.9'
 	[ "$(grep -c ':443 open' <<< "$output")" = 1 ]
 	[ "$(grep -c ' no$' <<< "$output")" = 5 ]
+	has "$stderr" "5 packets to 5 destinations were refused:"
+	has "$stderr" "blocked 10.4.5.6:443/tcp, private (RFC1918/ULA), not in executor container's allow list"
 	same "$(docker_leftovers)" ''
 }
 
