@@ -96,6 +96,7 @@ static int read_all(struct reading *r, struct cl_err *e)
 static void add_row(
 	struct cl_table *t, const struct store_blocked *row, const struct blocked_meaning *m)
 {
+	cleanup_free char *text = blocked_text(m);
 	char first[32], last[32];
 
 	cl_format_time(row->first_at / 1000, first);
@@ -104,7 +105,7 @@ static void add_row(
 	cl_table_add(t, last);
 	cl_strv_addf(&t->cells, "%lld", (long long)row->packets);
 	cl_table_add(t, row->run_id ? row->run_id : row->handle_id);
-	cl_strv_addf(&t->cells, "blocked %s, %s", m->what, m->cause);
+	cl_table_add(t, text);
 }
 
 static void print(struct reading *r, size_t from)

@@ -110,6 +110,7 @@ static int look(struct trace *t, struct cl_err *e)
 static void show(struct trace *t, const struct store_blocked *row)
 {
 	cleanup_meaning struct blocked_meaning m = {0};
+	cleanup_free char *text = NULL;
 	char at[32];
 
 	blocked_explain(&t->reader, row, &m);
@@ -117,8 +118,8 @@ static void show(struct trace *t, const struct store_blocked *row)
 		cl_take_json(blocked_json(row, &m, true));
 	} else {
 		cl_format_time(row->last_at / 1000, at);
-		(void)printf("%s  %s  blocked %s, %s\n", at,
-			row->run_id ? row->run_id : row->handle_id, m.what, m.cause);
+		text = blocked_text(&m);
+		(void)printf("%s  %s  %s\n", at, row->run_id ? row->run_id : row->handle_id, text);
 	}
 	t->dumb = fflush(stdout) != 0;
 }

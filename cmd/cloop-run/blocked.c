@@ -45,13 +45,14 @@ void run_say_blocked(const struct cl_ctx *c, const struct run_plan *p, const jso
 	for (; shown < rows.n && shown < SHOWN; shown++) {
 		cleanup_meaning struct blocked_meaning m = {0};
 		const struct store_blocked *row = &rows.v[shown];
+		cleanup_free char *text = NULL;
 
 		blocked_explain(&reader, row, &m);
+		text = blocked_text(&m);
 		if (row->packets == 1)
-			cl_say(c, "  blocked %s, %s", m.what, m.cause);
+			cl_say(c, "  %s", text);
 		else
-			cl_say(c, "  blocked %s, %s, %lld times", m.what, m.cause,
-				(long long)row->packets);
+			cl_say(c, "  %s, %lld times", text, (long long)row->packets);
 	}
 	if (destinations > (long long)shown)
 		cl_say(c, "  and %lld more: cloop egress blocked --run %s",

@@ -61,6 +61,8 @@ void blocked_meaning_release(struct blocked_meaning *m);
 /* *out is zero before. What a stored row does not say any more is said to be unknown. */
 void blocked_explain(
 	struct blocked_reader *r, const struct store_blocked *row, struct blocked_meaning *out);
+/* "blocked <what>, <cause>" for a terminal: names of others are in it. Owned. */
+char *blocked_text(const struct blocked_meaning *m);
 /* One row as an object with its meaning; owned. live: the workload has not ended. */
 json_t *blocked_json(const struct store_blocked *row, const struct blocked_meaning *m, bool live);
 

@@ -4,6 +4,7 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,6 +113,14 @@ void blocked_explain(
 	out->reason = cl_strdup(eg_cause(NULL, executor, &packet, &cause).reason);
 	out->cause = cl_buf_detach(&cause);
 	out->level = cl_steal(&executor);
+}
+
+char *blocked_text(const struct blocked_meaning *m)
+{
+	char *text = cl_asprintf("blocked %s, %s", m->what, m->cause);
+
+	cl_mask(text, "");
+	return text;
 }
 
 static json_t *time_json(int64_t ms)

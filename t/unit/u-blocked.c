@@ -278,6 +278,14 @@ void test_blocked__explained_by_the_policy_of_its_run(void)
 	CHECK_STR(m.cause, "in rules of project /srv/p's deny list (8.8.8.8/32)");
 	CHECK_STR(m.level, "rules of project /srv/p");
 	CHECK(m.rule > 0);
+	{
+		struct blocked_meaning hostile = {
+			.what = m.what, .cause = cl_strdup("in \x1b[31mred\n's")};
+		cleanup_free char *text = blocked_text(&hostile);
+
+		CHECK(!strchr(text, '\x1b') && !strchr(text, '\n'));
+		free(hostile.cause);
+	}
 	free(l.v[0].run_id);
 	l.v[0].run_id = NULL;
 	blocked_explain(&reader, &l.v[0], &unknown);
