@@ -59,6 +59,13 @@ went() {
 	has "$stderr" 'no network'
 	has "$stderr" 'fix: set oci_runtime: kata on plain; set network: bridge on plain'
 	[ -z "$(cloop runs list --json)" ]
+	exits 125 cloop run -p "$P" --json -- true
+	same "$(grep -c '"error"' <<< "$stderr")" 1
+	same "$(tail -n 1 <<< "$stderr" | jq -c '.error | [.rejections[0].constraint, (.rejections[0].also | map(.constraint)), (.fixes | length)]')" \
+		'["virtualization",["kernel_isolation","network_egress"],2]'
+	need python3
+	tail -n 1 <<< "$stderr" | python3 -c 'import json, sys, jsonschema
+jsonschema.validate(json.load(sys.stdin), json.load(open(sys.argv[1])))' "$SRC/share/json-schema/place-refusal.json"
 }
 
 @test "executors that are off, out of service or unknown are refused by name" {

@@ -59,11 +59,19 @@ static void fleet_init(struct fleet *f, const struct run_plan *p)
 	pl_query_init(&f->query, &f->asks, &f->policy);
 }
 
-static int refused(const struct fleet *f, struct cl_err *e)
+/* As JSON it is the whole answer of cloop-place(1), with the reasons one by one. */
+static int refused(
+	const struct cl_ctx *c, struct run_plan *p, const struct fleet *f, struct cl_err *e)
 {
 	cleanup_pl_fixes struct pl_fixes fixes = PL_FIXES_INIT;
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
 
 	pl_fix(&f->query, f->v, f->n, &f->result, &fixes);
+	if (c->json) {
+		pl_refusal_json(&f->query, f->v, f->n, &f->result, &fixes, &out);
+		(void)fprintf(stderr, "%s\n", out.p);
+		p->told = true;
+	}
 	return pl_refusal_err(&f->query, f->v, f->n, &f->result, &fixes, e);
 }
 
@@ -107,7 +115,7 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 		pl_check(&f.query, f.v, f.n, which(&f, p->executor), &f.result);
 	}
 	if (!f.result.chosen)
-		return refused(&f, e);
+		return refused(c, p, &f, e);
 	p->executor = f.x[f.result.chosen - f.v];
 	warn(c, p, &f);
 	return 0;

@@ -68,7 +68,7 @@ int cmd_run(struct cl_ctx *c, struct cl_err *e)
 
 	run_plan_init(&p);
 	if (run_plan_make(c, &p, e))
-		return -1;
+		return p.told ? c->spec->own_failure : -1;
 	if (cl_flag(c, "trace-steps"))
 		run_trace(c, &p);
 	if (run_prepare(c, &p, e) || run_hold_signals(e) || run_launch(c, &p, e))

@@ -45,6 +45,7 @@ struct run_plan {
 	char id[STORE_RUN_ID];
 	int64_t timeout_ms, deadline;
 	bool wants_stdin;
+	bool told;                  /* the error was printed already */
 	struct store_handle handle; /* once it runs */
 };
 
