@@ -98,8 +98,11 @@ nothing_left() {
 	nothing_left
 }
 
-@test "limits hold for a build" {
+@test "limits hold for a build, and nothing of it is left where it was asked for" {
+	mkdir "$BATS_TEST_TMPDIR/here"; cd "$BATS_TEST_TMPDIR/here"
 	exits 1 prepare "$(steps 'x=a; while :; do x=$x$x; done') | .resources = {memory_mb: 64}"
+	same "$(ls)" ''
+	cd "$BATS_TEST_DIRNAME"
 	has "$stderr" "failed with status"
 	exits 1 prepare "$(steps 'for i in 1 2 3 4 5 6 7 8 9; do sleep 5 & done; wait') | .resources = {pids: 8}"
 	nothing_left

@@ -240,6 +240,8 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 		lacks "$(tr '\0' '\n' < "/proc/$p/environ")" INVOCATION_ID=abc
 		[ "$(readlink "/proc/$p/cwd")" != "$PWD" ]
 	done
+	# The engine's monitor leaves files where it works.
+	[ "$(readlink "/proc/$(cat "$T/run/w/$h/conmon")/cwd")" = /proc ]
 	cloop runs stop --grace 0s "$id" > /dev/null
 	rm "$T/marker"
 	same "$(leftovers)" ''

@@ -172,6 +172,7 @@ int job_start_docker(struct job *j, const struct rundir *rd, const struct cl_str
 	s.path = j->engine.path;
 	s.argv = argv->v;
 	s.envp = j->engine.env.v;
+	s.cwd = ENGINE_CWD;
 	s.in = io->in;
 	s.out = io->out;
 	s.err = io->err;

@@ -163,6 +163,7 @@ static int spawn_podman(struct job *j, const struct cl_strv *argv, const struct 
 	r->spawn.path = j->engine.path;
 	r->spawn.argv = argv->v;
 	r->spawn.envp = j->engine.env.v;
+	r->spawn.cwd = ENGINE_CWD;
 	r->spawn.pass = pass;
 	r->spawn.npass = 4;
 	r->input = ""; /* a pipe that is closed, never /dev/null: gVisor would chown that */
@@ -184,6 +185,7 @@ static int spawn_podman_plain(struct job *j, const struct rundir *rd, const stru
 	s.path = j->engine.path;
 	s.argv = argv->v;
 	s.envp = j->engine.env.v;
+	s.cwd = ENGINE_CWD;
 	s.in = io->in;
 	s.out = io->out;
 	s.err = io->err;

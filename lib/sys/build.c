@@ -251,6 +251,7 @@ static int start(
 	s.path = b->engine->path;
 	s.argv = argv->v;
 	s.envp = b->engine->env.v;
+	s.cwd = ENGINE_CWD;
 	s.in = in[0];
 	s.out = out[1];
 	s.err = err[1];

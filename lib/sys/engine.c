@@ -152,6 +152,7 @@ int engine_run(
 	r->spawn.path = en->path;
 	r->spawn.argv = argv.v;
 	r->spawn.envp = en->env.v;
+	r->spawn.cwd = ENGINE_CWD;
 	return sys_run(r, e);
 }
 

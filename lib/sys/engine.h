@@ -35,6 +35,11 @@ extern const char *const engine_env_names[];
 const char *engine_env(const struct engine *en, const char *name);
 
 /* Bounds of calls that only ask. */
+/*
+ * Where an engine works: never in the caller's folder, which conmon would litter (a file `oom`
+ * for each workload that runs out of memory) and keep busy. Below /proc nobody can make a file.
+ */
+#define ENGINE_CWD     "/proc"
 #define ENGINE_ASK_MS  20000
 #define ENGINE_WORK_MS 120000
 
