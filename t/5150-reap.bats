@@ -29,7 +29,8 @@ box() {
 ours() { echo cloop.managed=true cloop.executor=container "cloop.hub=$HUB" "cloop.handle=$1"; }
 # What grace of a second makes old: a container that was started this long ago.
 brief='.orphan_grace_period_seconds = 1'
-names() { jq -r '.removed[].name' <<< "$output" | sort | tr '\n' ' '; }
+# What runtimes keep is the machine's: another suite's killed build may be among it.
+names() { jq -r '.removed[] | select(.kind != "runtime state").name' <<< "$output" | sort | tr '\n' ' '; }
 exited() {
 	local i
 	for ((i = 0; i < 100; i++)); do
@@ -114,6 +115,44 @@ exited() {
 	kill "$other"
 	wait "$other" || true
 	rmdir /sys/fs/cgroup/pids/cloop/c-00000000000f
+}
+
+# forsaken HANDLE : what a runtime keeps when its engine was killed between create and start.
+forsaken() {
+	local dir=$BATS_TEST_TMPDIR/bundle-$1 id
+	id=$(printf '%s' "$1" | sha256sum | cut -d ' ' -f 1)
+	install -D "$BIN/cloop-init" "$dir/rootfs/x"
+	(cd "$dir" && runc spec && jq --arg p "/cloop/$1/libpod-$id" '.linux.cgroupsPath = $p |
+		.process.terminal = false | .process.args = ["/x"]' config.json > c && mv c config.json)
+	runc create --bundle "$dir" "$id" < /dev/null > /dev/null 2>&1 3>&-
+	[ -d "/run/runc/$id" ]
+}
+state_of() { echo "/run/runc/$(printf '%s' "$1" | sha256sum | cut -d ' ' -f 1)"; }
+
+@test "the runtime forgets what its engine no longer knows" {
+	command -v runc > /dev/null || skip "needs runc"
+	"$BUILD_DIR/t/lib/store-handle" "$HUB/.cloop/state.db" c-000000000011 ended
+	"$BUILD_DIR/t/lib/store-handle" "$HUB/.cloop/state.db" c-000000000012 live
+	for h in c-000000000011 c-000000000012 c-000000000013 build-00000000000014; do forsaken "$h"; done
+	exits 0 ask reap
+	has "$(jq -r '.removed[] | "\(.kind) \(.name)"' <<< "$output")" "runtime state c-000000000011"
+	[ ! -e "$(state_of c-000000000011)" ]
+	# One with a live row, one of another hub, and a build that may be going on.
+	for h in c-000000000012 c-000000000013 build-00000000000014; do [ -d "$(state_of "$h")" ]; done
+	for h in c-000000000013 build-00000000000014; do
+		xargs -r kill -KILL < "/sys/fs/cgroup/pids/cloop/$h/libpod-$(basename "$(state_of "$h")")/cgroup.procs"
+		for ((i = 0; i < 100; i++)); do
+			find /sys/fs/cgroup -depth -path "*/cloop/$h*" -type d -exec rmdir {} + 2>/dev/null || true
+			ls -d /sys/fs/cgroup/*/cloop/"$h" > /dev/null 2>&1 || break
+			sleep 0.1
+		done
+	done
+	exits 0 ask reap
+	# One that this hub has no row of may be another hub's; a build is nobody's in particular.
+	[ ! -e "$(state_of build-00000000000014)" ]
+	[ -d "$(state_of c-000000000013)" ] && [ -d "$(state_of c-000000000012)" ]
+	for h in c-000000000012 c-000000000013; do runc delete --force "$(basename "$(state_of "$h")")"; done
+	find /sys/fs/cgroup -depth -path '*/cloop/c-00000000001[23]*' -type d -exec rmdir {} + 2>/dev/null || true
 }
 
 @test "without the state nothing is judged" {

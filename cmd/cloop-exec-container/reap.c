@@ -6,6 +6,7 @@
  * collected early costs somebody's run.
  */
 #include "engine_verbs.h"
+#include "reap_runtime.h"
 #include "setup.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -176,6 +177,39 @@ static void reap_cgroups(struct reap *r)
 	}
 }
 
+static bool has_cgroup(const char *handle)
+{
+	cleanup_cg struct cg c = CG_INIT;
+	cleanup_strv struct cl_strv handles = CL_STRV_INIT;
+	struct cl_err e;
+
+	if (cg_open(&c, NULL, &e) || cg_list(&c, &handles, &e))
+		return true;
+	for (size_t i = 0; i < handles.n; i++)
+		if (!strcmp(handles.v[i], handle))
+			return true;
+	return false;
+}
+
+/*
+ * A cgroup stands before the runtime writes its state, so a state without one is of something
+ * that is over. A build's belongs to whoever shares the engine's store; a run's to its hub.
+ */
+static void reap_state(void *arg, const struct oci_runtime *rt, const char *id, const char *handle)
+{
+	struct reap *r = arg;
+	bool build = cl_starts(handle, "build-");
+	struct cl_err e;
+
+	if ((!build && known(r, handle) != KNOWN_ENDED) || has_cgroup(handle))
+		return;
+	if (oci_forget(rt, id, &e))
+		failed(r, "runtime state", handle, &e);
+	else
+		removed(r, "runtime state", handle,
+			build ? "its build was killed" : "its run has ended");
+}
+
 static void reap_networks(struct reap *r)
 {
 	cleanup_strv struct cl_strv handles = CL_STRV_INIT, builds = CL_STRV_INIT;
@@ -207,6 +241,8 @@ static int run(struct reap *r, struct cl_err *e)
 		reap_containers(r, e))
 		return -1;
 	reap_cgroups(r);
+	for (size_t i = 0; !r->engine.rootless && i < OCI_RUNTIMES; i++)
+		oci_states(&oci_runtimes[i], reap_state, r);
 	reap_networks(r);
 	return 0;
 }
