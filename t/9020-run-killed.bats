@@ -58,14 +58,16 @@ until_state() {
 	same "$(leftovers)" ''
 }
 
-@test "a workload that ended while nobody watched still has its status" {
-	id=$(run_in --detach -- sh -c 'sleep 1; exit 8')
+@test "a workload that ended while nobody watched still has its status and its last words" {
+	id=$(run_in --detach -- sh -c 'echo first; sleep 1; echo last; echo words >&2; exit 8')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
 	sleep 2
 	exits 0 host cloop sweep --adopt-only
 	until_state "$id" finished
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
+	same "$(cloop runs logs "$id" 2>/dev/null)" $'first\nlast'
+	has "$(cloop runs logs "$id" 2>&1 >/dev/null)" words
 	same "$(leftovers)" ''
 }
 

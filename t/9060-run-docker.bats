@@ -164,13 +164,14 @@ docker_leftovers() {
 }
 
 @test "docker: an end that nobody watched still has its status, and one without a watcher too" {
-	id=$(run_in --detach -- sh -c 'sleep 0.5; exit 8')
+	id=$(run_in --detach -- sh -c 'sleep 0.5; echo last words; exit 8')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
 	for ((i = 0; i < 50; i++)); do [ -n "$(docker ps -aq)" ] || break; sleep 0.1; done
 	exits 0 host cloop sweep --adopt-only
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
+	same "$(cloop runs logs "$id" 2>/dev/null)" 'last words'
 	id=$(run_in --detach -- sh -c 'sleep 2; exit 9')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")" "$(cat "$T/run/w/$(handle_of "$id")/conmon")"

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -90,6 +92,40 @@ void shim_start_reading(struct shim *s, int out, int err)
 		s->err_done = true;
 }
 
+static void __attribute__((noreturn)) hold(const struct shim *s)
+{
+	char events[4096];
+	struct stat st;
+	sigset_t none;
+	int watch;
+
+	(void)prctl(PR_SET_NAME, "cloop-hold", 0, 0, 0);
+	(void)setsid();
+	(void)sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+	if (dup2(s->keep_out, 0) < 0 || dup2(s->keep_err, 1) < 0)
+		_exit(1); /* lint: allow */
+	(void)close_range(2, ~0U, 0);
+	watch = inotify_init1(IN_CLOEXEC);
+	if (watch >= 0 && inotify_add_watch(watch, s->rd.dir, IN_DELETE) < 0)
+		watch = -1;
+	while (!fstat(0, &st) && st.st_nlink)
+		if (watch < 0 || read(watch, events, sizeof(events)) <= 0)
+			sys_sleep_ms(1000);
+	_exit(0); /* lint: allow */
+}
+
+/*
+ * The workload's last words must not go with it when its supervisor is gone already: what is in
+ * a FIFO lasts as long as somebody has it open. So a process that does nothing else holds both
+ * until they are removed, whichever supervisor does that. Without one, only that is lost.
+ */
+static void start_holder(const struct shim *s)
+{
+	if (!fork())
+		hold(s);
+}
+
 int shim_setup(struct shim *s, bool adopting, struct cl_err *e)
 {
 	if (signals(s, e))
@@ -107,6 +143,8 @@ int shim_setup(struct shim *s, bool adopting, struct cl_err *e)
 		rundir_open_fifo(s->rd.err, &s->read_err, &s->keep_err, e) ||
 		control_listen(s->rd.sock, &s->listen_fd, e))
 		return -1;
+	if (!adopting)
+		start_holder(s);
 	shim_watch_init(s, adopting);
 	return adopting ? 0 : make_stdin(s, &s->child_stdin, e);
 }

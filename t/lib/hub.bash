@@ -107,7 +107,7 @@ leftovers() {
 	local i c
 	# The shim ends a moment after it told the client.
 	for ((i = 0; i < 100; i++)); do
-		[ -z "$(ls "$T/run/w" 2>/dev/null)$(ours -x cloop-shim)" ] && break
+		[ -z "$(ls "$T/run/w" 2>/dev/null)$(ours -x 'cloop-(shim|hold)')" ] && break
 		sleep 0.1
 	done
 	for i in "$T"/run/w/c-* "$T"/run/netns/c-*; do
@@ -121,6 +121,6 @@ leftovers() {
 		sqlite3 -readonly "$HUB/.cloop/state.db" "select 1 from handle where id='${i##*/}'" 2>/dev/null |
 			grep -q 1 && echo "$i ^ cgroup"
 	done
-	ours -x cloop-shim | grep . && echo "^ shim"
+	ours -x 'cloop-(shim|hold)' | grep . && echo "^ shim, or what holds its pipes"
 	return 0
 }
