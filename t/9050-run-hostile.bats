@@ -204,11 +204,11 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 	host cloop run --detach -p "$P" -- sleep 60 > "$T/o" 2>&1 < /dev/null & job=$!
 	# The client lives for a tenth of a second: looked for without a pause.
 	for ((i = 0; i < 2000; i++)); do some ours -f 'podman.*--cgroup-parent=/cloop/c-' && break; done
-	for p in $(ours -f 'podman.*--cgroup-parent=/cloop/c-'); do kill -STOP "$p"; done
+	for p in $(ours -f 'podman.*--cgroup-parent=/cloop/c-'); do kill -STOP "$p" 2> /dev/null || true; done
 	id=$(newest)
 	timeout 60 cloop runs stop --grace 0s "$id" > "$T/stop" 2>&1 & stop=$!
 	sleep 1
-	for p in $(ours -f 'podman.*--cgroup-parent=/cloop/c-'); do kill -CONT "$p"; done
+	for p in $(ours -f 'podman.*--cgroup-parent=/cloop/c-'); do kill -CONT "$p" 2> /dev/null || true; done
 	wait $stop
 	has "$(cat "$T/stop")" "$id: killed"
 	wait $job || true
