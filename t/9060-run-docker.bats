@@ -172,10 +172,13 @@ docker_leftovers() {
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
 	same "$(cloop runs logs "$id" 2>/dev/null)" 'last words'
-	id=$(run_in --detach -- sh -c 'sleep 2; exit 9')
+	id=$(run_in --detach -- sh -c 'until [ -e go ]; do sleep 0.1; done; sleep 1; exit 9')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")" "$(cat "$T/run/w/$(handle_of "$id")/conmon")"
 	exits 0 host cloop sweep --adopt-only
+	# The new supervisor asks the engine, which has to hear it before the end.
+	for ((i = 0; i < 300; i++)); do pgrep -f "wait cloop-.*$(handle_of "$id" | cut -c 3-)" > /dev/null && break; sleep 0.1; done
+	touch "$P/go"
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]
 	same "$(docker_leftovers)" ''
@@ -206,7 +209,7 @@ docker_leftovers() {
 	for ms in 100 250 350 450 600; do
 		run_in --detach -- sleep 30 > /dev/null 2>&1 &
 		sleep "0.$ms"
-		pkill -KILL -x cloop-shim || true
+		kill_ours -x cloop-shim
 		wait $! || true
 		exits 0 host cloop sweep
 	done
