@@ -206,7 +206,7 @@ peak() { local p; for p in "$@"; do awk '/^VmHWM/ { print $2 }' "/proc/$p/status
 	there() { local i; for ((i = 0; i < 1200; i++)); do [ -e "$P/$1" ] && return 0; sleep 0.1; done; cat "$T/e"; return 1; }
 	there some
 	id=$(cloop runs list --json --live | head -n 1 | jq -r .id)
-	pids=("$(ours -x cloop-shim)" "$(ours -f "cloop-run -p $P -- sh" | head -n 1)")
+	pids=("$(ours -x cloop-shim)" "$(ours -o -f "cloop-run -p $P -- sh")")
 	read -r shim run <<< "$(peak "${pids[@]}")"
 	touch "$P/go"
 	there all

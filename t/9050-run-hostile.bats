@@ -186,7 +186,7 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 	run_in -- sh -c 'echo one; echo two >&2; exit 6' > "$T/o" 2> "$T/e" & job=$!
 	pid=''
 	for ((i = 0; i < 500; i++)); do
-		pid=$(ours -f "cloop-run -p $P -- sh" | head -n 1)
+		pid=$(ours -o -f "cloop-run -p $P -- sh")
 		[ -n "$pid" ] && [ -n "$(ours -f 'cloop-exec-container start')" ] && break
 		sleep 0.01
 	done
