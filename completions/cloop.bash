@@ -59,7 +59,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox image check') reply=" --policy --refs-file --dir --json --help" ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
-	'secret') reply='mint list show delete grant grants revoke lease' ;;
+	'secret') reply='mint list show delete grant grants revoke lease why' ;;
 	'secret mint') reply=" --kind --file --value --github-host --owner --dir --json --help" ;;
 	'secret list') reply=" --dir --json --help" ;;
 	'secret show') reply=" --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
@@ -69,6 +69,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'secret grants') reply=" --subject --secret --all --dir --json --help" ;;
 	'secret revoke') reply=" --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
 	'secret lease') reply=" --project --executor --dir --json --help" ;;
+	'secret why') reply=" --project --executor --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
 	'sweep') reply=" --adopt-only --guardian --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
@@ -260,6 +261,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'secret lease/--project'|'secret lease/-p') kind=dir ;;
 	'secret lease/--executor'|'secret lease/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'secret lease/--dir'|'secret lease/-C') kind=dir ;;
+	'secret why/--project'|'secret why/-p') kind=dir ;;
+	'secret why/--executor'|'secret why/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'secret why/--dir'|'secret why/-C') kind=dir ;;
 	'sweep/--dir'|'sweep/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
@@ -270,7 +274,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

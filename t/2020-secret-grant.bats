@@ -281,6 +281,7 @@ forged() {
 	forged "update \"grant\" set signature = '' where id = '$g'"
 	forged "update \"grant\" set signature = (select signature from \"grant\" where id <> '$g')"
 	forged "update \"grant\" set subject = 'any' where id = '$g'"
+	forged "update \"grant\" set constraints = 'no JSON' where id = '$g'"
 	forged "update \"grant\" set id = 'grant_000000000000000000000000' where id = '$g'"
 	# Another project's grant, aimed at this one.
 	forged "delete from \"grant\" where id = '$g'; update \"grant\" set subject = 'project:$app'"
@@ -432,4 +433,35 @@ kube() {
 	has "$stderr" "claims nothing"
 	exits 0 cloop hub grant unguarded --help
 	has "$output" "Usage: cloop hub grant unguarded"
+}
+
+@test "why: delivered, or every reason with what to type, and that does it" {
+	pat
+	vars
+	exits 1 cloop secret why --project "$app"
+	same "$output" "there is no grant
+      fix: cloop secret grant SECRET --to project:$app"
+	exits 1 cloop secret why --project "$app" deploy-pat
+	has "$output" "deploy-pat is not granted to anybody"
+	exits 65 cloop secret why --project "$app" none
+	g=$(granted deploy-pat --to project:/srv/other --repos 'myorg/*' --permissions contents:write --branches 'cloop/*')
+	granted app-env --to "project:$app" --env-keys API_KEY
+	exits 0 cloop secret why --project "$app"
+	has "$output" "✓ app-env (env) to project:$app"
+	has "$output" "✗ deploy-pat (github_pat) to project:/srv/other, $g"
+	has "$output" "is for project /srv/other, and this is $app"
+	has "$output" "executors.git_proxy"
+	exits 1 cloop secret why --project "$app" deploy-pat --json
+	jq -e '.delivered == false and ([.reasons[].code] == ["subject", "branches"])' <<< "$output"
+	cloop secret revoke "$g" >/dev/null
+	exits 1 cloop secret why --project "$app" deploy-pat
+	has "$output" "was revoked at"
+	granted deploy-pat --to executor:edge-01 --repos 'myorg/*'
+	exits 1 cloop secret why --project "$app" --executor bench deploy-pat
+	# What the last fix says, typed.
+	fix=$(grep -A1 'is for executor' <<< "$output" | sed -n 's/^ *fix: //p')
+	exits 0 bash -c "$fix"
+	exits 0 cloop secret why --project "$app" --executor bench deploy-pat
+	has "$output" "    delivered"
+	lacks "$output" ghp_
 }

@@ -21,6 +21,7 @@ int cmd_secret_grant_edit(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_grants(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_why(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_names(struct cl_ctx *c, struct cl_err *e);
 
 /*

@@ -242,6 +242,26 @@ static const struct cl_example lease_examples[] = {
 	{0},
 };
 
+static const struct cl_operand why_operands[] = {
+	{.name = "SECRET",
+		.help = "only grants of this one, and of it also those that have ended",
+		.optional = true,
+		.complete = CL_COMP_SECRET},
+	{0},
+};
+
+static const struct cl_exit why_exits[] = {
+	{0, "at least one grant is delivered"},
+	{1, "none is"},
+	{0},
+};
+
+static const struct cl_example why_examples[] = {
+	{"cloop secret why --project /srv/app --executor edge-01 deploy-pat",
+		"why a run does not get one secret, and what to type", false},
+	{0},
+};
+
 static const struct cl_operand names_operands[] = {
 	{.name = "KIND", .help = "secret or grant"},
 	{0},
@@ -299,6 +319,13 @@ static const struct cl_verb verbs[] = {
 		.opts = lease_opts,
 		.examples = lease_examples,
 		.run = cmd_secret_lease},
+	{.name = "why",
+		.summary = "say of each grant why a run would get it or not, and what changes that",
+		.opts = lease_opts,
+		.operands = why_operands,
+		.exits = why_exits,
+		.examples = why_examples,
+		.run = cmd_secret_why},
 	{.name = "names",
 		.summary = "print live names, for completion",
 		.operands = names_operands,

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* For each grant: delivered, or everything that keeps it from the requester and what changes that. */
+#include "dry.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+static void add(json_t *reasons, const char *code, const char *text, const char *fix)
+{
+	(void)json_array_append_new(
+		reasons, json_pack("{s:s, s:o, s:o}", "code", code, "reason", cl_json_string(text),
+				 "remediation", fix && *fix ? cl_json_string(fix) : json_null()));
+}
+
+/* All that was found before opening it, or else what opening and narrowing it met. */
+static json_t *reasons_of(const struct dry *d, const struct aimed *a)
+{
+	const struct sec_refused *r = dry_refusal(d, a->row.id);
+	json_t *reasons = json_array();
+
+	for (size_t i = 0; i < a->reasons.n; i++)
+		add(reasons, a->reasons.v[i].code, a->reasons.v[i].text, a->reasons.v[i].fix);
+	if (!a->reasons.n && r)
+		add(reasons, cl_err_slug(&r->error), r->error.msg, r->error.fix);
+	return reasons;
+}
+
+static void print_one(const struct aimed *a, json_t *reasons)
+{
+	json_t *r;
+	size_t i;
+
+	(void)printf("%s %s (%s) to %s, %s\n", json_array_size(reasons) ? "✗" : "✓",
+		a->row.secret_name, a->row.kind, a->row.subject, a->row.id);
+	if (!json_array_size(reasons))
+		(void)printf("    delivered\n");
+	json_array_foreach (reasons, i, r) {
+		const char *fix = json_string_value(json_object_get(r, "remediation"));
+
+		(void)printf("    %s\n", json_string_value(json_object_get(r, "reason")));
+		if (fix)
+			(void)printf("      fix: %s\n", fix);
+	}
+}
+
+/* *delivered counts. */
+static void answer(const struct dry *d, size_t *delivered)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		const struct aimed *a = d->v[i];
+		json_t *reasons = reasons_of(d, a);
+
+		*delivered += !json_array_size(reasons);
+		if (!d->ctx->json) {
+			print_one(a, reasons);
+			json_decref(reasons);
+			continue;
+		}
+		cl_take_json(json_pack("{s:s, s:s, s:s, s:s, s:b, s:o}", "grant_id", a->row.id,
+			"secret_name", a->row.secret_name, "kind", a->row.kind, "subject",
+			a->row.subject, "delivered", !json_array_size(reasons), "reasons",
+			reasons));
+	}
+}
+
+static void none(const struct dry *d, const char *name)
+{
+	if (d->ctx->json)
+		return;
+	if (name)
+		(void)printf("%s is not granted to anybody\n      fix: cloop secret grant %s --to "
+			     "project:%s\n",
+			name, name, d->project);
+	else
+		(void)printf("there is no grant\n      fix: cloop secret grant SECRET --to "
+			     "project:%s\n",
+			d->project);
+}
+
+int cmd_secret_why(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_dry struct dry d = DRY_INIT(c);
+	cleanup_secret_row struct store_secret secret = STORE_SECRET_INIT;
+	struct store_grant_filter f = {.lost_too = true};
+	const char *name = cl_operand(c, 0);
+	size_t delivered = 0;
+
+	if (dry_open(&d, e) || (name && secret_find(&d.k, name, &secret, e)))
+		return -1;
+	/* Of one secret also what has ended: that may be the reason. */
+	f.active_at = name ? 0 : d.k.now;
+	f.secret_id = secret.id;
+	d.everybody = true;
+	if (dry_find(&d, &f, e))
+		return -1;
+	dry_build(&d);
+	if (!d.n)
+		none(&d, name ? secret.name : NULL);
+	answer(&d, &delivered);
+	return delivered ? 0 : 1;
+}
