@@ -207,7 +207,10 @@ port 22 is not one of the ports of executor box (80, 443)"
 	exits 0 rules set -p "$P"
 	exits 1 cloop-egress effective -p "$P" --check 1.1.1.1:443
 	has "$output" "[rules of project $P]"
-	# No port is every port.
+	# A range that is written with bits beyond its length is taken, and told.
+	exits 0 rules set -e narrow --policy - <<< '{allow_cidrs: [10.9.0.7/28], allow_ports: [22]}'
+	has "$stderr" "'10.9.0.7/28' is read as 10.9.0.0/28"
+	# An address alone is one host.
 	exits 0 rules set -e narrow --policy - <<< '{allow_cidrs: [10.9.0.7], allow_ports: [22]}'
 	same "$(rules show --json -e narrow | jq -c .rules)" '{"allow_cidrs":["10.9.0.7/32"],"allow_ports":[22]}'
 }

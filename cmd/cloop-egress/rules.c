@@ -221,7 +221,8 @@ static void tell_cut(struct cl_ctx *c, const struct rules_scope *r, const struct
 		(void)store_rules_each(r->store, warn_cut, &cut, &e);
 }
 
-static int read_file(const char *path, struct eg_auth *out, struct cl_err *e)
+static int read_file(
+	const struct cl_ctx *c, const char *path, struct eg_auth *out, struct cl_err *e)
 {
 	const char *name = strcmp(path, "-") ? path : "standard input";
 	cleanup_eg_stack struct eg_stack s = EG_STACK_INIT;
@@ -233,6 +234,7 @@ static int read_file(const char *path, struct eg_auth *out, struct cl_err *e)
 		(void)cl_fail(e, CL_EDATA, "%s has levels, and a rule set is one of them", name);
 		return cl_fix(e, "give the authorisation of one level");
 	}
+	egress_notes(c, &s, name);
 	eg_auth_copy(&s.v[0].auth, out);
 	return 0;
 }
@@ -248,7 +250,7 @@ static int read_rules(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 			return cl_usage(c, e,
 				"--policy and --%s cannot go together: the file is the whole set",
 				parts[i]);
-	if (path ? read_file(path, out, e) : egress_flags(c, false, out, e))
+	if (path ? read_file(c, path, out, e) : egress_flags(c, false, out, e))
 		return -1;
 	return work_rules_check(out, e);
 }
