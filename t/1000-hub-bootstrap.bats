@@ -283,3 +283,23 @@ secrets:
 	done
 	[ "$n" -gt 15 ]
 }
+
+@test "a second hub of the caller's has a mark for its networks, a first one none" {
+	cloop -C "$D/one" hub bootstrap > /dev/null
+	cloop -C "$D/two" hub bootstrap > /dev/null
+	run ! grep -q HUB_MARK "$D/one/.cloop/hub.env"
+	local id mark
+	id=$(sed -n 's/^CLOOP_HUB_ID=hub_//p' "$D/two/.cloop/hub.env")
+	mark=$(sed -n 's/^CLOOP_HUB_MARK=//p' "$D/two/.cloop/hub.env")
+	same "$mark" "${id:0:6}"
+	# Nothing is changed by another bootstrap, and what was there is no other hub once it is gone.
+	cloop -C "$D/two" hub bootstrap > /dev/null
+	same "$(sed -n 's/^CLOOP_HUB_MARK=//p' "$D/two/.cloop/hub.env")" "$mark"
+	rm -rf "$D/one" "$D/two"
+	cloop -C "$D/two" hub bootstrap > /dev/null
+	run ! grep -q HUB_MARK "$D/two/.cloop/hub.env"
+	echo 'CLOOP_HUB_MARK=../x' >> "$D/two/.cloop/hub.env"
+	exits 78 cloop -C "$D/two" hub config check
+	has "$stderr" "CLOOP_HUB_MARK=../x cannot be part of a name"
+	has "$stderr" "fix: write up to 16 lower-case letters and digits"
+}

@@ -106,6 +106,30 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	cloop runs stop --grace 0s "$id" >/dev/null
 }
 
+@test "two hubs with an executor of one id share no bridge and no table" {
+	local two=$T/two mark one other
+	tables() { host nft list tables inet | awk '{ print $3 }' | grep cloop_sbx | sort | xargs; }
+	second() { CLOOP_DIR=$two CLOOP_RUN_DIR=$T/run2 "$@"; }
+	CLOOP_HUBS=$T/hubs cloop -C "$two" hub bootstrap > /dev/null
+	mark=$(sed -n 's/^CLOOP_HUB_MARK=//p' "$two/.cloop/hub.env")
+	same "${#mark}" 6
+	sed 's/allow_ports: .443./allow_ports: [80]/' "$HUB/.cloop/config.yaml" > "$two/.cloop/config.yaml"
+	one=$(run_in --detach -- sleep 60)
+	other=$(second run_in --detach -- sleep 60)
+	same "$(tables)" "cloop_sbx_container cloop_sbx_container_$mark"
+	has "$(host nft list table inet cloop_sbx_container)" 443
+	lacks "$(host nft list table inet "cloop_sbx_container_$mark")" 443
+	same "$(ip -n "$NSNAME" -br link show type bridge | wc -l)" 2
+	# The end of one takes nothing of the other's away.
+	second host cloop runs stop --grace 0 "$other"
+	for _ in {1..100}; do [ "$(tables)" = cloop_sbx_container ] && break; sleep 0.1; done
+	same "$(tables)" cloop_sbx_container
+	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80'
+	has "$output" '93.184.216.34:443 open'
+	has "$output" '93.184.216.34:80 no'
+	host cloop runs stop --grace 0 "$one"
+}
+
 @test "afterwards there is no namespace, bridge, table or forwarding left" {
 	same "$(leftovers)" ''
 	same "$(host nft list tables)" ''

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "sys/net.h"
 #include "sys/nft_dump.h"
+#include "work/ctx.h"
 
 #include <string.h>
 
@@ -64,12 +65,17 @@ void egress_verify_print(
 /* Table and bridge as they are given, or as an executor's are called. */
 static int names(struct cl_ctx *c, char **table, char **bridge, struct cl_err *e)
 {
-	const char *id = cl_str(c, "executor");
-	cleanup_free char *network = id ? eg_network_name(id, NULL) : NULL;
+	cleanup_free char *network = NULL, *id = NULL;
+	cleanup_hub struct hub hub = HUB_INIT;
 	char of_network[16] = "";
 
-	if (id)
+	if (cl_given(c, "executor")) {
+		if (hub_from_ctx(c, &hub, e))
+			return -1;
+		id = hub_network_id(hub.mark, cl_str(c, "executor"));
+		network = eg_network_name(id, NULL);
 		net_bridge_name(network, of_network);
+	}
 	if (cl_given(c, "table"))
 		*table = cl_strdup(cl_str(c, "table"));
 	else if (id)

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "sys/hub.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +82,7 @@ int job_plan_network(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
 	const char *configured = s->executor->network;
-	cleanup_free char *rules = rules_key(&s->egress);
+	cleanup_free char *rules = rules_key(&s->egress), *mark = NULL, *id = NULL;
 	const char *key = rules ? rules : s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
 
 	j->net_kind = JOB_NET_NONE;
@@ -104,8 +105,11 @@ int job_plan_network(struct job *j, struct cl_err *e)
 		j->network = cl_strdup(configured);
 		return 0;
 	}
-	j->network = eg_network_name(s->executor->id, key);
-	j->table = eg_table_name(s->executor->id, key);
+	if (hub_mark(s->hub, geteuid(), &mark, e))
+		return -1;
+	id = hub_network_id(mark, s->executor->id);
+	j->network = eg_network_name(id, key);
+	j->table = eg_table_name(id, key);
 	return choose_backend(j, e);
 }
 

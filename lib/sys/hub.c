@@ -23,6 +23,7 @@ void hub_release(struct hub *h)
 	free(h->config);
 	free(h->state);
 	free(h->id);
+	free(h->mark);
 	*h = HUB_INIT;
 }
 
@@ -188,16 +189,31 @@ int hub_place(const struct hub_ask *ask, const char *dir, bool found, struct cl_
 		e, "if you made it, add the line '%s' to %s", dir, at ? at : "your list of hubs");
 }
 
-/* "CLOOP_HUB_ID=hub_..." of the marker; owned. */
-static char *marker_id(const char *text)
+/* The value of a line KEY=VALUE of the marker, "" without one; owned. */
+static char *marker_value(const char *text, const char *key)
 {
 	cleanup_strv struct cl_strv lines = CL_STRV_INIT;
 
 	cl_split(text, '\n', &lines);
 	for (size_t i = 0; i < lines.n; i++)
-		if (cl_starts(lines.v[i], HUB_ID_KEY "hub_"))
-			return cl_trim_dup(lines.v[i] + sizeof(HUB_ID_KEY) - 1);
+		if (cl_starts(lines.v[i], key))
+			return cl_trim_dup(lines.v[i] + strlen(key));
 	return cl_strdup("");
+}
+
+static int take_mark(const char *text, const char *path, char **out, struct cl_err *e)
+{
+	*out = marker_value(text, HUB_MARK_KEY);
+	if (!**out || (strlen(*out) <= 16 && cl_all_in(*out, CL_LOWER CL_DIGITS)))
+		return 0;
+	(void)cl_fail(
+		e, CL_ECONFIG, "'%s': " HUB_MARK_KEY "%.40s cannot be part of a name", path, *out);
+	return cl_fix(e, "write up to 16 lower-case letters and digits there");
+}
+
+char *hub_network_id(const char *mark, const char *executor)
+{
+	return *mark ? cl_asprintf("%s-%s", executor, mark) : cl_strdup(executor);
 }
 
 int hub_open(const char *dir, uid_t uid, int *top, int *inner, struct cl_err *e)
@@ -253,7 +269,23 @@ int hub_check(const struct hub_ask *ask, const char *dir, struct hub *out, struc
 		return e->code == CL_ENOTFOUND ? not_a_hub(real, e) : -1;
 	if (hub_place(ask, real, true, e))
 		return -1;
-	out->id = marker_id(marker.p);
+	out->id = marker_value(marker.p, HUB_ID_KEY);
+	return take_mark(marker.p, out->marker, &out->mark, e);
+}
+
+int hub_mark(const char *dir, uid_t uid, char **out, struct cl_err *e)
+{
+	cleanup_free char *path = cl_asprintf("%s/.cloop/hub.env", dir);
+	cleanup_buf struct cl_buf marker = CL_BUF_INIT;
+	cleanup_fd int top = -1, inner = -1;
+
+	*out = NULL;
+	if (!hub_open(dir, uid, &top, &inner, e) &&
+		!hub_read(inner, "hub.env", path, uid, LIST_MAX, &marker, e))
+		return take_mark(marker.p, path, out, e);
+	if (e->code != CL_ENOTFOUND)
+		return -1;
+	*out = cl_strdup("");
 	return 0;
 }
 

@@ -36,6 +36,7 @@ struct hub {
 	char *config; /* DIR/.cloop/config.yaml */
 	char *state;  /* DIR/.cloop/state.db */
 	char *id;     /* "hub_<24 hex>" as the marker says */
+	char *mark;   /* hub_mark */
 	const char *
 		why; /* how it was found: "-C or CLOOP_DIR", "the current directory", "the default" */
 };
@@ -59,6 +60,16 @@ int hub_find(const struct hub_ask *ask, struct hub *out, struct cl_err *e);
  * .git is only taken when the caller's list of hubs has it. Fills *out.
  */
 int hub_check(const struct hub_ask *ask, const char *dir, struct hub *out, struct cl_err *e);
+
+/*
+ * What tells the hub's networks and packet filters from those of another hub of this machine
+ * whose executor has the same id: "" for the hub that was made first, which has the plain
+ * names, else a word that bootstrap wrote into the marker. Owned. A directory without a
+ * marker has none; CL_ECONFIG for one that cannot be part of a name.
+ */
+int hub_mark(const char *dir, uid_t uid, char **out, struct cl_err *e);
+/* The id that networks and tables of the executor are named after; owned. */
+char *hub_network_id(const char *mark, const char *executor);
 
 /* The file with the caller's list of hubs, one directory a line; owned. */
 char *hub_list_file(const struct hub_ask *ask);

@@ -87,17 +87,44 @@ static int put_file(int dirfd, const char *path, const char *text, mode_t mode, 
 	return 0;
 }
 
-static int put_marker(int inner, const struct hub *h, struct hub_boot *b, struct cl_err *e)
+/*
+ * True when the caller has another hub: executors of one id would share a bridge and a packet
+ * filter with it if the names were the same.
+ */
+static int second(const struct hub_ask *ask, const char *dir, bool *is, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv list = CL_STRV_INIT;
+
+	*is = false;
+	if (hub_list(ask, &list, e))
+		return -1;
+	for (size_t i = 0; i < list.n; i++) {
+		cleanup_free char *marker = cl_asprintf("%s/.cloop/hub.env", list.v[i]);
+
+		if (strcmp(list.v[i], dir) != 0 && !access(marker, F_OK))
+			*is = true;
+	}
+	return 0;
+}
+
+static int put_marker(const struct hub_ask *ask, int inner, const struct hub *h, struct hub_boot *b,
+	struct cl_err *e)
 {
 	cleanup_free char *text = NULL;
 	char id[32];
+	bool marked;
 
-	if (sys_new_id("hub_", 24, id, sizeof(id), e))
+	if (sys_new_id("hub_", 24, id, sizeof(id), e) || second(ask, h->dir, &marked, e))
 		return -1;
 	text = cl_asprintf("# This file marks a hub's directory; without it there is none.\n"
 			   "# Environment of the hub's daemons goes here, one NAME=VALUE a line, "
-			   "and never a key.\n" HUB_ID_KEY "%s\n",
-		id);
+			   "and never a key.\n" HUB_ID_KEY "%s\n"
+			   "%s%s%.6s%s",
+		id,
+		marked ? "# Networks and packet filters of this hub have this in their names, for "
+			 "there is another hub.\n"
+		       : "",
+		marked ? HUB_MARK_KEY : "", marked ? id + 4 : "", marked ? "\n" : "");
 	return put_file(inner, h->marker, text, 0600, false, &b->made_marker, e);
 }
 
@@ -261,7 +288,7 @@ int hub_bootstrap(const struct hub_ask *ask, struct hub_boot *b,
 	config = hub_template(b, dir, ask->uid == 0);
 	if (put_file(inner, out->config, config, 0600, false, &b->made_config, e) ||
 		state(out->state, b, e) || put_root_key(ask, top, out, b, e) ||
-		put_marker(inner, out, b, e) || put_list(ask, dir, b, e))
+		put_marker(ask, inner, out, b, e) || put_list(ask, dir, b, e))
 		return -1;
 	return hub_check(ask, dir, out, e);
 }

@@ -6,6 +6,7 @@
 #include "sys/hub.h"
 
 #define HUB_ID_KEY   "CLOOP_HUB_ID="
+#define HUB_MARK_KEY "CLOOP_HUB_MARK="
 #define HUB_KEY_FILE "cloop-secret-key"
 
 /* Refuses what is not root's or uid's own, or what others may write to. CL_ECONFIG. */
