@@ -19,7 +19,7 @@ none() { two | jq -c '.requirements += {virtualization: true, labels: {gpu: "tru
 @test "every case, through the command line and against the schemas" {
 	need python3
 	exits 0 python3 "$SRC/t/lib/placecases.py" "$SRC/share/json-schema" "$CASES/place"
-	same "$output" '99 cases'
+	same "$output" '100 cases'
 }
 
 @test "the choice is a word, so that a script can use it" {

@@ -71,6 +71,12 @@ static int words(struct pl_request *r, const char *what, struct pl_words *out, s
 	return 0;
 }
 
+static int by_key(const void *a, const void *b)
+{
+	return strcmp(((const struct pl_label *)a)->key, ((const struct pl_label *)b)->key);
+}
+
+/* By key: the members of an object have no order, so an answer must not follow the text's. */
 static int labels(struct pl_request *r, struct pl_labels *out, struct cl_err *e)
 {
 	struct cl_scan *s = &r->scan;
@@ -101,6 +107,7 @@ static int labels(struct pl_request *r, struct pl_labels *out, struct cl_err *e)
 		if (word(s, "a label's value", PL_MAX_WORD, &v[n++].value, e))
 			return -1;
 	}
+	qsort(v, n, sizeof(v[0]), by_key);
 	*out = (struct pl_labels){n ? keep(r, v, n, sizeof(v[0])) : NULL, n};
 	return 0;
 }
