@@ -4,12 +4,14 @@
 _cloop_follow() { # the words that may follow those typed so far
 	case "$1" in
 	'') reply="help version list $(cloop list --names 2>/dev/null)" ;;
-	'egress') reply='firewall blocked fits rules effective' ;;
+	'egress') reply='firewall verify watch blocked fits rules effective' ;;
 	'egress rules') reply='set show clear' ;;
 	'egress firewall') reply="diff test verify --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --format --table --bridge --namespace --name --selector --no-dns --yaml --check --check-file --dir --json --help" ;;
 	'egress firewall diff') reply=" --format --limit --dir --json --help"; kind=file ;;
 	'egress firewall test') reply=" --policy --format --dir --json --help"; kind=file ;;
 	'egress firewall verify') reply=" --internet --cidrs --deny --ports --all-ports --resolver --broker --host --block-special-use --silent --policy --from-spec --executor --table --bridge --dir --json --help" ;;
+	'egress verify') reply=" --all --table --dir --json --help" ;;
+	'egress watch') reply=" --all --table --once --dir --json --help" ;;
 	'egress blocked') reply=" --run --project --limit --trace --group --dir --json --help" ;;
 	'egress fits') reply=" --own-denies --limit --dir --json --help"; kind=file ;;
 	'egress rules set') reply=" --executor --project --on --policy --internet --cidrs --deny --ports --all-ports --resolver --broker --block-special-use --silent --dir --json --help" ;;
@@ -117,6 +119,10 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress firewall verify/--table') kind=none ;;
 	'egress firewall verify/--bridge') kind=none ;;
 	'egress firewall verify/--dir'|'egress firewall verify/-C') kind=dir ;;
+	'egress verify/--table') kind=none ;;
+	'egress verify/--dir'|'egress verify/-C') kind=dir ;;
+	'egress watch/--table') kind=none ;;
+	'egress watch/--dir'|'egress watch/-C') kind=dir ;;
 	'egress blocked/--run') reply=$(cloop runs names 2>/dev/null) ;;
 	'egress blocked/--project'|'egress blocked/-p') kind=dir ;;
 	'egress blocked/--limit'|'egress blocked/-n') kind=none ;;
@@ -274,7 +280,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

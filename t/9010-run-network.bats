@@ -130,6 +130,20 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	host cloop runs stop --grace 0 "$one"
 }
 
+@test "a live run's filter is what should stand, and is put back when it is flushed" {
+	id=$(run_in --detach -- sh -c 'sleep 30')
+	exits 0 host cloop egress verify --all
+	[[ $output =~ ^cloop_sbx_container\ on\ csbx-[0-9a-f]{10}:\ as\ it\ should\ be$ ]]
+	exits 0 host cloop egress firewall verify --executor container
+	host nft flush ruleset
+	exits 1 host cloop egress verify --all
+	has "$output" "table cloop_net is not as it was made"
+	exits 0 host cloop egress watch --all --once
+	exits 0 host cloop egress verify --all
+	has "$(cloop runs journal "$id")" "the egress filter in table cloop_sbx_container was changed and is back"
+	cloop runs stop --grace 0s "$id" >/dev/null
+}
+
 @test "afterwards there is no namespace, bridge, table or forwarding left" {
 	same "$(leftovers)" ''
 	same "$(host nft list tables)" ''

@@ -32,6 +32,10 @@ int egress_fits(struct cl_ctx *c, struct cl_err *e);
  * with *e.
  */
 int egress_firewall_verify(struct cl_ctx *c, struct cl_err *e);
+/* `verify`: does every filter mean what it should that the store says should stand? The same. */
+int egress_verify(struct cl_ctx *c, struct cl_err *e);
+/* `watch`: follows the kernel and puts back what is changed, until SIGTERM. */
+int egress_watch(struct cl_ctx *c, struct cl_err *e);
 
 /*
  * The policy that the command line asks about, from flags, from a file or from an

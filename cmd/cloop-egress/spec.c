@@ -322,6 +322,50 @@ static const struct cl_example fits_examples[] = {
 	{0},
 };
 
+static const struct cl_opt verify_all_opts[] = {
+	{.name = "all", .type = CL_FLAG, .help = "every filter of the workloads that are live"},
+	{.name = "table",
+		.type = CL_LIST,
+		.arg = "NAME",
+		.help = "the filter in this table; again for more"},
+	{0},
+};
+
+static const struct cl_exit verify_all_exits[] = {
+	{0, "every filter stands and means what its policy says"},
+	{1, "one does not"},
+	{0},
+};
+
+static const struct cl_example verify_all_examples[] = {
+	{"cloop egress verify --all", "look at every filter that should stand now", false},
+	{0},
+};
+
+static const struct cl_opt watch_opts[] = {
+	{.name = "all", .type = CL_FLAG, .help = "every filter of the workloads that are live"},
+	{.name = "table",
+		.type = CL_LIST,
+		.arg = "NAME",
+		.help = "the filter in this table; again for more"},
+	{.name = "once",
+		.type = CL_FLAG,
+		.help = "look once, put back what is not as it should be, and leave"},
+	{0},
+};
+
+static const struct cl_exit watch_exits[] = {
+	{0, "told to stop; with --once: every filter stood, or stands again"},
+	{1, "with --once: one could not be put back"},
+	{0},
+};
+
+static const struct cl_example watch_examples[] = {
+	{"cloop egress watch --all", "put back at once what anybody takes away", false},
+	{"cloop egress watch --all --once", "the same from cron", false},
+	{0},
+};
+
 static const struct cl_verb verbs[] = {
 	{.name = "firewall",
 		.summary = "show what an egress policy installs, or what it answers",
@@ -349,6 +393,18 @@ static const struct cl_verb verbs[] = {
 		.exits = verify_exits,
 		.examples = verify_examples,
 		.run = egress_firewall_verify},
+	{.name = "verify",
+		.summary = "hold every filter that should stand to what it should mean",
+		.opts = verify_all_opts,
+		.exits = verify_all_exits,
+		.examples = verify_all_examples,
+		.run = egress_verify},
+	{.name = "watch",
+		.summary = "put back what is changed of the filters that should stand",
+		.opts = watch_opts,
+		.exits = watch_exits,
+		.examples = watch_examples,
+		.run = egress_watch},
 	{.name = "blocked",
 		.summary = "show what sandboxes tried to reach and were refused",
 		.opts = blocked_opts,

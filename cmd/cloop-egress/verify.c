@@ -8,21 +8,25 @@
 #include "sys/nft_dump.h"
 #include "work/ctx.h"
 
+#include <linux/netfilter.h>
 #include <string.h>
 
 /* Of a table that is not there, everything differs. */
 #define SHOWN 10
 
-static void print_text(const struct egress_filter *f, const struct vf_report *r)
+static void print_text(
+	const struct egress_filter *f, const struct vf_report *r, const struct cl_strv *tables)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	size_t n = r->n + r->nnotes + tables->n;
 
 	cl_buf_addf(&text, "%s on %s: ", f->table, f->bridge);
-	if (!r->n && !r->nnotes)
+	if (!n)
 		cl_buf_adds(&text, "as it should be\n");
 	else
-		cl_buf_addf(&text, "%zu difference%s\n", r->n + r->nnotes,
-			r->n + r->nnotes == 1 ? "" : "s");
+		cl_buf_addf(&text, "%zu difference%s\n", n, n == 1 ? "" : "s");
+	for (size_t i = 0; i < tables->n; i++)
+		cl_buf_addf(&text, "table %s is not as it was made\n", tables->v[i]);
 	for (size_t i = 0; i < r->nnotes; i++) {
 		vf_note_text(&r->notes[i], &text);
 		cl_buf_addc(&text, '\n');
@@ -41,25 +45,47 @@ int egress_verify_one(
 	cleanup_ruleset struct vf_ruleset rules = VF_RULESET_INIT;
 	const struct vf_want w = {.bridge = f->bridge, .policy = f->policy};
 
-	if (nft_dump_read(f->table, &rules, e))
+	if (nft_dump_read(NFPROTO_INET, f->table, &rules, e))
 		return -1;
 	*same = vf_verify(&rules, &w, report);
 	return 0;
 }
 
-void egress_verify_print(
-	const struct cl_ctx *c, const struct egress_filter *f, const struct vf_report *r)
+static void print(const struct cl_ctx *c, const struct egress_filter *f, const struct vf_report *r,
+	const struct cl_strv *tables)
 {
-	json_t *o;
+	json_t *o, *names;
 
 	if (!c->json) {
-		print_text(f, r);
+		print_text(f, r, tables);
 		return;
 	}
 	o = vf_report_json(r);
+	names = json_array();
+	for (size_t i = 0; i < tables->n; i++)
+		(void)json_array_append_new(names, json_string(tables->v[i]));
+	if (tables->n)
+		(void)json_object_set_new(o, "identical", json_false());
 	(void)json_object_set_new(o, "table", json_string(f->table));
 	(void)json_object_set_new(o, "bridge", json_string(f->bridge));
+	(void)json_object_set_new(o, "other_tables", names);
 	cl_take_json(o);
+}
+
+void egress_verify_print(
+	const struct cl_ctx *c, const struct egress_filter *f, const struct vf_report *r)
+{
+	const struct cl_strv none = CL_STRV_INIT;
+
+	print(c, f, r, &none);
+}
+
+void egress_finding_print(
+	const struct cl_ctx *c, const struct work_filter *f, const struct work_finding *was)
+{
+	const struct egress_filter names = {.table = f->table, .bridge = f->bridge};
+
+	print(c, &names, &was->report, &was->tables);
 }
 
 /* Table and bridge as they are given, or as an executor's are called. */

@@ -242,6 +242,7 @@ void job_note_addresses(const struct job *j, struct shim_started *out)
 
 	if (!j->table)
 		return;
+	(void)snprintf(out->bridge, sizeof(out->bridge), "%s", j->net.bridge);
 	/* The engine gives out the addresses of its own networks. */
 	if (j->net_kind == JOB_NET_OURS && (!out->init || net_addresses_of(out->init, a, &e)))
 		return;

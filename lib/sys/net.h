@@ -83,6 +83,26 @@ int net_addresses(const char *rundir, const char *handle, struct pol_addr out[2]
  * network of the engine's own; family 0 where there is none.
  */
 int net_addresses_of(pid_t pid, struct pol_addr out[2], struct cl_err *e);
+/*
+ * The tables beside that of the network's filter which the records of its runs ask for,
+ * and which are not in the kernel as they were made: names, added to wrong.
+ */
+int net_verify(const char *rundir, const char *table, struct cl_strv *wrong, struct cl_err *e);
+/*
+ * Puts back the rules of all runs that have this table: filter, ports, what is shared on the
+ * host; in one transaction. Then connections that the policy does not allow are
+ * forgotten, so that what was opened without rules does not go on; *cut counts them (added
+ * to). *there false: no run has the table any more, and nothing was done.
+ */
+int net_restore(const char *rundir, const char *table, const struct eg_policy *policy, bool *there,
+	size_t *cut, struct cl_err *e);
+/*
+ * Has the kernel forget what the policy does not let this address have: connections that others opened to it,
+ * and those of its own that are denied (of the host's own addresses all that are not
+ * named). *n counts them (added to).
+ */
+int net_forget_denied(
+	const struct pol_addr *own, const struct eg_policy *policy, size_t *n, struct cl_err *e);
 /* The name of the bridge for a network name: "csbx-" and 10 hex of its SHA-256. */
 void net_bridge_name(const char *network, char out[16]);
 /*

@@ -13,8 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define HOST_TABLE "cloop_net"
-#define OPENED     ".forwarding"
+#define OPENED ".forwarding"
 /* The switch of one interface, by family. A packet needs it where it comes in. */
 #define SWITCH4 "ipv4/conf/%s/forwarding"
 #define SWITCH6 "ipv6/conf/%s/force_forwarding"
@@ -186,7 +185,7 @@ static int masquerade_pools(struct nft_batch *b, const struct net_states *all, s
 static int put_table(struct nft_batch *b, const struct net_states *all,
 	const struct cl_strv *opened, struct cl_err *e)
 {
-	nft_batch_table(b, NFPROTO_INET, HOST_TABLE);
+	nft_batch_table(b, NFPROTO_INET, NET_HOST_TABLE);
 	nft_replace_table(b);
 	nft_add_chain(b, "forward",
 		&(struct nft_hook){.type = "filter", .hook = NF_INET_FORWARD, .priority = -1});
@@ -240,6 +239,16 @@ static bool any_pool(const struct net_states *all)
 	return false;
 }
 
+int net_host_put(const struct net_dirs *d, const struct net_states *all, struct nft_batch *b,
+	struct cl_err *e)
+{
+	cleanup_strv struct cl_strv opened = CL_STRV_INIT;
+
+	if (!any_pool(all))
+		return 0;
+	return opened_read(d, &opened, e) || put_table(b, all, &opened, e) ? -1 : 0;
+}
+
 int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
 	struct cl_err *e)
 {
@@ -255,7 +264,7 @@ int net_host_close(const struct net_dirs *d, const struct net_states *left, stru
 		if (!routes_anyway(opened.v[i]) && net_sysctl(-1, key, "0", true, e))
 			return -1;
 	}
-	nft_batch_table(b, NFPROTO_INET, HOST_TABLE);
+	nft_batch_table(b, NFPROTO_INET, NET_HOST_TABLE);
 	nft_remove_table(b);
 	return opened_write(d, &none, e);
 }

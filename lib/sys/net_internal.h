@@ -158,6 +158,13 @@ int net_host_open(const struct net_state *run, const struct cl_strv *opened, str
 int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
 	struct cl_err *e);
 
+/* A locally administered address that follows from what it is for: "sandbox", "bridge". */
+void net_mac(const char *what, const char *name, uint8_t mac[6]);
+/* cloop_net for the runs of `all`, as recorded, into the batch; nothing without a pool. */
+int net_host_put(const struct net_dirs *d, const struct net_states *all, struct nft_batch *b,
+	struct cl_err *e);
+#define NET_HOST_TABLE "cloop_net"
+
 /* Removes what the run has, then its record (net_teardown.c). Under the lock. */
 int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e);
 

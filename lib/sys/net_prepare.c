@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A locally administered address that follows from what it is for. */
-static void mac_for(const char *what, const char *name, uint8_t mac[6])
+void net_mac(const char *what, const char *name, uint8_t mac[6])
 {
 	cleanup_free char *text = cl_asprintf("%s %s", what, name);
 	unsigned char hash[CL_SHA256_LEN];
@@ -226,8 +225,8 @@ int net_prepare(const struct net_want *w, struct net_have *out, struct cl_err *e
 			.inside = SYS_NL_INIT,
 			.ns = -1};
 
-		mac_for("sandbox", w->handle, b.mac);
-		mac_for("bridge", w->network, b.bridge_mac);
+		net_mac("sandbox", w->handle, b.mac);
+		net_mac("bridge", w->network, b.bridge_mac);
 		if (!net_gateway(w->pool, &b.gateway, &b.gateway6, e) && !build(&b, e)) {
 			describe(&b, out);
 			return 0;

@@ -243,13 +243,14 @@ void nft_message(const struct nlmsghdr *h, const struct nlattr **tb, unsigned n)
 		remember(a, tb, n);
 }
 
-void nft_decode(const struct nlmsghdr *h, const char *table, struct vf_ruleset *out)
+void nft_decode(
+	const struct nlmsghdr *h, uint32_t family, const char *table, struct vf_ruleset *out)
 {
 	const struct nfgenmsg *g = mnl_nlmsg_get_payload(h);
 	const struct nlattr *tb[ATTRS];
 	const char *name;
 
-	if (h->nlmsg_len < mnl_nlmsg_size(sizeof(*g)) || g->nfgen_family != NFPROTO_INET ||
+	if (h->nlmsg_len < mnl_nlmsg_size(sizeof(*g)) || g->nfgen_family != family ||
 		NFNL_SUBSYS_ID(h->nlmsg_type) != NFNL_SUBSYS_NFTABLES)
 		return;
 	nft_message(h, tb, ATTRS);

@@ -9,11 +9,13 @@
 #include <libnftnl/common.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TRIES 20
 
 struct dump {
 	struct sys_nl nl;
+	uint32_t family;
 	const char *table;
 	struct vf_ruleset *out;
 	uint32_t generation;
@@ -24,7 +26,7 @@ static int on_message(const struct nlmsghdr *h, void *data)
 {
 	struct dump *d = data;
 
-	nft_decode(h, d->table, d->out);
+	nft_decode(h, d->family, d->table, d->out);
 	return MNL_CB_OK;
 }
 
@@ -55,7 +57,7 @@ static int generation(struct dump *d, uint32_t *out)
 static int ask(struct dump *d, uint16_t type, const char *set)
 {
 	char room[SYS_NL_SIZE];
-	struct nlmsghdr *h = nftnl_nlmsg_build_hdr(room, type, NFPROTO_INET, NLM_F_DUMP, 0);
+	struct nlmsghdr *h = nftnl_nlmsg_build_hdr(room, type, (uint16_t)d->family, NLM_F_DUMP, 0);
 
 	/* In rules, sets and elements attribute 1 limits a dump to a table. */
 	if (type != NFT_MSG_GETTABLE && type != NFT_MSG_GETCHAIN)
@@ -109,9 +111,9 @@ static int read_all(struct dump *d, struct cl_err *e)
 	return cl_fix(e, "ask again when nothing else changes it");
 }
 
-int nft_dump_read(const char *table, struct vf_ruleset *out, struct cl_err *e)
+int nft_dump_read(uint32_t family, const char *table, struct vf_ruleset *out, struct cl_err *e)
 {
-	struct dump d = {.nl = SYS_NL_INIT, .table = table, .out = out};
+	struct dump d = {.nl = SYS_NL_INIT, .family = family, .table = table, .out = out};
 	int rc;
 
 	if (eg_check_table(table, e) || sys_nl_open(&d.nl, NETLINK_NETFILTER, e))
@@ -121,4 +123,47 @@ int nft_dump_read(const char *table, struct vf_ruleset *out, struct cl_err *e)
 	for (size_t i = 0; i < out->nsets; i++)
 		vf_settle(&out->sets[i]);
 	return rc;
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool same_op(const struct vf_op *a, const struct vf_op *b)
+{
+	return a->kind == b->kind && a->field == b->field && a->offset == b->offset &&
+	       a->len == b->len && a->what == b->what && a->from == b->from && a->to == b->to &&
+	       a->invert == b->invert && a->verdict == b->verdict &&
+	       !memcmp(a->a, b->a, sizeof(a->a)) && !memcmp(a->b, b->b, sizeof(a->b)) &&
+	       (a->kind == VF_LOOKUP || same_text(a->name, b->name));
+}
+
+static bool same_chain(const struct vf_chain *a, const struct vf_chain *b)
+{
+	if (strcmp(a->name, b->name) != 0 || a->base != b->base || a->hook != b->hook ||
+		a->priority != b->priority || a->policy_drop != b->policy_drop ||
+		!same_text(a->type, b->type) || a->n != b->n)
+		return false;
+	for (size_t i = 0; i < a->n; i++) {
+		if (a->v[i].n != b->v[i].n)
+			return false;
+		for (size_t k = 0; k < a->v[i].n; k++)
+			if (!same_op(&a->v[i].v[k], &b->v[i].v[k]))
+				return false;
+	}
+	return true;
+}
+
+bool nft_dump_same(const struct vf_ruleset *a, const struct vf_ruleset *b)
+{
+	if (a->there != b->there || a->dormant != b->dormant || a->nchains != b->nchains)
+		return false;
+	for (size_t i = 0; i < a->nchains; i++) {
+		const struct vf_chain *c = vf_chain(b, a->chains[i].name);
+
+		if (!c || !same_chain(&a->chains[i], c))
+			return false;
+	}
+	return true;
 }

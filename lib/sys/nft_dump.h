@@ -9,11 +9,13 @@
 #include "policy/verify.h"
 
 /*
- * Reads the inet table; `there` is false when there is none. Two reads of which something
+ * Reads the table of a family (NFPROTO_INET, NFPROTO_NETDEV); `there` is false when there is none. Two reads of which something
  * changed in between are made again: CL_EBUSY when that does not end. CL_EDENIED without
  * CAP_NET_ADMIN or when netlink is forbidden, CL_EUNAVAIL, CL_EOS. *out is VF_RULESET_INIT.
  */
-int nft_dump_read(const char *table, struct vf_ruleset *out, struct cl_err *e);
+int nft_dump_read(uint32_t family, const char *table, struct vf_ruleset *out, struct cl_err *e);
+/* The two have the same chains with the same expressions; sets are not looked into. */
+bool nft_dump_same(const struct vf_ruleset *a, const struct vf_ruleset *b);
 
 struct nlmsghdr;
 /*
@@ -21,7 +23,8 @@ struct nlmsghdr;
  * order) taken into the ruleset; what is about another table is ignored, and so is what
  * breaks off. vf_settle is called for the sets when all are in.
  */
-void nft_decode(const struct nlmsghdr *h, const char *table, struct vf_ruleset *out);
+void nft_decode(
+	const struct nlmsghdr *h, uint32_t family, const char *table, struct vf_ruleset *out);
 /* The expressions of a rule (nft_decode_expr.c): the attribute NFTA_RULE_EXPRESSIONS. */
 struct nlattr;
 void nft_decode_expressions(const struct nlattr *list, struct vf_rule *out);

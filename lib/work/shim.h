@@ -25,6 +25,7 @@ struct shim_started {
 	char external_id[80];
 	/* Behind a filter that records: whose rows are this workload's (store_handle). */
 	char address[46], address6[46]; /* "": none */
+	char bridge[16];                /* what the filter is for; "": none */
 	int64_t unrecorded_before;
 };
 

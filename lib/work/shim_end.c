@@ -47,7 +47,7 @@ static void judge(struct shim *s)
 int shim_record_start(struct shim *s, struct cl_err *e)
 {
 	static const char *const columns[] = {
-		"external_id", "address", "address6", "unrecorded_before", NULL};
+		"external_id", "bridge", "address", "address6", "unrecorded_before", NULL};
 	const struct store_handle *row = &s->job.row;
 	bool won = true, first = !s->due.start;
 

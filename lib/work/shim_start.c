@@ -106,6 +106,7 @@ static void note_driver(struct shim *s)
 	row->external_id = cl_strdup(s->started.external_id);
 	replace(&row->address, s->started.address);
 	replace(&row->address6, s->started.address6);
+	replace(&row->bridge, s->started.bridge);
 	row->unrecorded_before = s->started.unrecorded_before;
 }
 

@@ -4,6 +4,7 @@
 #include "sys/nft_dump.h"
 
 #include <libmnl/libmnl.h>
+#include <linux/netfilter.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void decode(const uint8_t *data, size_t size, struct vf_ruleset *out)
 	memcpy(buf, data, size);
 	/* libmnl takes a length of more than 2^31 for a negative one. */
 	for (; mnl_nlmsg_ok(h, left) && h->nlmsg_len <= size; h = mnl_nlmsg_next(h, &left))
-		nft_decode(h, TABLE, out);
+		nft_decode(h, NFPROTO_INET, TABLE, out);
 	for (size_t i = 0; i < out->nsets; i++) {
 		const struct vf_set *s = &out->sets[i];
 

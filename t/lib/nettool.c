@@ -229,7 +229,8 @@ static int do_dump(struct cl_err *e)
 	cleanup_ruleset struct vf_ruleset r = VF_RULESET_INIT;
 	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
 
-	if (nft_dump_read(arg("table"), &r, e) || sys_nl_open(&nl, NETLINK_NETFILTER, e))
+	if (nft_dump_read(NFPROTO_INET, arg("table"), &r, e) ||
+		sys_nl_open(&nl, NETLINK_NETFILTER, e))
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(types); i++) {
 		bool elements = types[i] == NFT_MSG_GETSETELEM;

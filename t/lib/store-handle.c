@@ -1,12 +1,44 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * usage: store-handle STATE.DB HANDLE live|ended : a row of a workload by hand, in a state
- * file that is made when it is not there. Without HANDLE only the file is made.
+ * usage: store-handle STATE.DB HANDLE live|ended [NAME=VALUE...] : a row of a workload by hand,
+ * in a state file that is made when it is not there. Without HANDLE only the file is made.
+ * NAME: project, network, table, netns, bridge, address, address6, started; run=ID with egress=JSON
+ * adds the run that it is of.
  */
 #include "store/run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+static char somewhere[] = "/p", no_argv[] = "[]", shell[] = "sh", container[] = "container";
+
+/* The value of NAME=VALUE behind the first three arguments, or NULL. */
+static char *value(char **argv, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **a = argv + 4; *a; a++)
+		if (!strncmp(*a, name, len) && (*a)[len] == '=')
+			return *a + len + 1;
+	return NULL;
+}
+
+static int add_run(struct store *s, char **argv, const struct store_handle *h, struct cl_err *e)
+{
+	struct store_run r = STORE_RUN_INIT;
+
+	if (!h->run_id)
+		return 0;
+	r.id = h->run_id;
+	r.project = h->project;
+	r.executor_id = h->executor_id;
+	r.argv = no_argv;
+	r.harness = shell;
+	r.created_at = 1;
+	r.egress = value(argv, "egress");
+	return store_run_insert(s, &r, e);
+}
 
 int main(int argc, char **argv)
 {
@@ -21,11 +53,19 @@ int main(int argc, char **argv)
 	rc = store_open(argv[1], STORE_CREATE, &s, &e);
 	if (!rc && argc > 3) {
 		h.id = argv[2];
-		h.executor_id = (char[]){"container"};
-		h.driver = (char[]){"container"};
-		h.project = (char[]){"/p"};
-		h.started_at = 1;
-		rc = store_handle_insert(s, &h, &e);
+		h.executor_id = container;
+		h.driver = container;
+		h.project = value(argv, "project") ? value(argv, "project") : somewhere;
+		h.run_id = value(argv, "run");
+		h.network = value(argv, "network");
+		h.nft_table = value(argv, "table");
+		h.netns = value(argv, "netns");
+		h.bridge = value(argv, "bridge");
+		h.address = value(argv, "address");
+		h.address6 = value(argv, "address6");
+		h.started_at =
+			value(argv, "started") ? strtoll(value(argv, "started"), NULL, 10) : 1;
+		rc = add_run(s, argv, &h, &e) || store_handle_insert(s, &h, &e) ? -1 : 0;
 		if (!rc && !strcmp(argv[3], "ended"))
 			rc = store_handle_end(s, argv[2], 2, &won, &e);
 	}

@@ -1,0 +1,188 @@
+#!/usr/bin/env bats
+# Every filter that the store says should stand: looked at, and put back when somebody changes it.
+# shellcheck disable=SC2154 # set from what setup_file wrote
+load lib/common
+load lib/net
+
+A=c-00000000000a B=c-00000000000b
+TABLE=cloop_sbx_ci
+RUN=run_00000000000000000000000a
+
+setup_file() {
+	need root nft ip jq socat ss
+	net_up
+	serve
+	export CLOOP_DIR=$BATS_FILE_TMPDIR/hub CLOOP_RUN_DIR=$RUNDIR
+	export HOME=$BATS_FILE_TMPDIR
+	prepare $A cloop-sbx-ci policy="$WEB" ipv6=1 > "$BATS_FILE_TMPDIR/a"
+	prepare $B cloop-sbx-ci policy="$WEB" ipv6=1 > "$BATS_FILE_TMPDIR/b"
+	hub_with_both
+}
+teardown_file() { net_down; }
+
+# What of the table of workloads the driver and `cloop run` have written.
+hub_with_both() {
+	local h=1 bridge a4 a6
+	rm -rf "$BATS_FILE_TMPDIR/hub"
+	cloop -C "$BATS_FILE_TMPDIR/hub" hub bootstrap > /dev/null
+	for h in a b; do
+		read -r _ bridge _ a4 _ a6 _ < "$BATS_FILE_TMPDIR/$h"
+		"$BUILD_DIR/t/lib/store-handle" "$BATS_FILE_TMPDIR/hub/.cloop/state.db" c-00000000000$h live \
+			run=run_00000000000000000000000$h egress="$WEB" network=cloop-sbx-ci table=$TABLE project=/srv/p$h \
+			netns="$RUNDIR/netns/c-00000000000$h" bridge="$bridge" address="$a4" address6="$a6"
+	done
+}
+setup() {
+	export CLOOP_DIR=$BATS_FILE_TMPDIR/hub CLOOP_RUN_DIR=$RUNDIR
+	read -r _ bridge a_if a4 gw4 a6 gw6 < "$BATS_FILE_TMPDIR/a"
+	host cloop-egress watch --all --once > /dev/null
+}
+teardown() { reap_spawned; }
+
+# The order of tables, and of rules of the same text, is no matter here.
+rules() { host nft -s list ruleset | grep -vE 'expires|elements = .*10\.211\.' | sort; }
+# soon CMD... : it succeeds within a while, or the test has failed
+soon() {
+	local n
+	for n in {1..400}; do "$@" && return 0; sleep 0.05; done
+	echo "never: $*" >&2
+	return 1
+}
+# restored CMD... : nft changes the rules, one pass puts them back, and they are as before
+restored() {
+	local before
+	before=$(rules)
+	host nft "$@"
+	exits 1 host cloop-egress verify --all
+	exits 0 host cloop-egress watch --all --once
+	has "$output" "$TABLE was changed and is back"
+	exits 0 host cloop-egress verify --all
+	same "$output" "$TABLE on $bridge: as it should be"
+	same "$(rules)" "$before"
+	same "$(to $A tcp 93.184.216.34 443)" open
+	same "$(to $A tcp 93.184.216.34 80)" reset
+}
+
+@test "every filter of live workloads is looked at; those of ended ones are not" {
+	exits 0 host cloop-egress verify --all
+	same "$output" "$TABLE on $bridge: as it should be"
+	exits 0 host cloop-egress verify --table $TABLE --json
+	same "$(jq -c '[.identical, .table, .other_tables]' <<< "$output")" "[true,\"$TABLE\",[]]"
+	exits 65 host cloop-egress verify --table cloop_sbx_none
+	has "$stderr" "no live workload has a filter in table 'cloop_sbx_none'"
+	exits 64 host cloop-egress verify
+	exits 64 host cloop-egress verify --all --table x
+	"$BUILD_DIR/t/lib/store-handle" "$CLOOP_DIR/.cloop/state.db" c-00000000000e ended \
+		run=run_00000000000000000000000e egress="$WEB" network=cloop-sbx-gone table=cloop_sbx_gone
+	exits 0 host cloop-egress verify --all
+	lacks "$output" cloop_sbx_gone
+}
+
+@test "one pass puts back what was flushed, edited, deleted, or of a port or the host" {
+	restored 'flush ruleset'
+	restored "insert rule inet $TABLE outbound ip daddr 10.0.0.0/8 accept"
+	restored "delete table inet $TABLE"
+	restored "add chain inet $TABLE forward { policy drop; }"
+	restored 'delete table netdev cloop_port_00000000000a'
+	restored 'insert rule netdev cloop_port_00000000000b ingress accept'
+	restored 'delete table inet cloop_net'
+	restored 'add table inet cloop_net { flags dormant; }'
+}
+
+@test "what was put back is in the journal of each project and in the audit" {
+	host nft "insert rule inet $TABLE forward accept"
+	host cloop-egress watch --all --once > /dev/null
+	exits 0 cloop runs journal $RUN --json
+	has "$output" '"kind":"egress_restored"'
+	has "$output" "the egress filter in table $TABLE was changed and is back: let through, should be reset: forward"
+	exits 0 cloop runs journal run_00000000000000000000000b --json
+	has "$output" egress_restored
+	exits 0 cloop hub audit list --json
+	has "$output" '"action":"egress.restore"'
+	exits 0 cloop hub audit verify
+}
+
+# watch : starts it and waits until it follows: it blocks SIGTERM then
+watch() {
+	log=$BATS_TEST_TMPDIR/watch
+	spawn "/run/netns/$HOST" "$BIN/cloop-egress" watch --all "$@" > "$log" 2>&1
+	watcher=${SPAWNED[-1]}
+	soon watches
+}
+watches() { (( 16#$(awk '/^SigBlk/ { print $2 }' "/proc/$watcher/status") >> 14 & 1 )); }
+whole() { host cloop-egress verify --all > /dev/null; }
+# said N : how often it has put something back
+said() { [ "$(grep -c 'is back' "$log")" = "$1" ]; }
+
+@test "the watcher puts back what is changed, says who it was, and leaves when it is told to" {
+	watch
+	host nft flush ruleset
+	soon said 1
+	whole
+	grep -q "$TABLE was changed by nft ([0-9]*) and is back" "$log"
+	same "$(to $A tcp 93.184.216.34 80)" reset
+	host nft "insert rule inet $TABLE outbound ip daddr 10.99.0.1 accept"
+	soon said 2
+	same "$(to $A tcp 10.99.0.1 443)" reset
+	# Others' tables are none of its business.
+	host nft 'add table ip other; add chain ip other c'
+	host nft delete table ip other
+	kill -TERM "$watcher"
+	wait "$watcher"
+	SPAWNED=()
+	[ "$(wc -l < "$log")" = 2 ]
+}
+
+connected() { [ "$(world ss -Htn state established 'sport = :443' | wc -l)" = "$1" ]; }
+connected_inside() { [ "$(inside $A ss -Htn state established 'dport = :443' | wc -l)" = "$1" ]; }
+
+@test "what was opened while the rules were away does not go on" {
+	same "$(to $A tcp 10.99.0.1 443)" reset
+	host nft flush ruleset
+	# Masquerading is gone too: the world needs a way back to show that it gets there.
+	world ip route add 10.211.0.0/16 via 198.51.100.2
+	host sysctl -qw net.ipv4.ip_forward=1
+	host nft 'table inet keep { chain f { type filter hook forward priority 10; ct state established accept; }; }'
+	mkfifo "$BATS_TEST_TMPDIR/to"
+	exec 7<> "$BATS_TEST_TMPDIR/to"
+	spawn_inside $A socat -u "PIPE:$BATS_TEST_TMPDIR/to" TCP:10.99.0.1:443 7>&-
+	spawn_inside $A socat -u TCP:93.184.216.34:443 OPEN:/dev/null 7>&-
+	soon connected 2
+	exits 0 host cloop-egress watch --all --once --json
+	same "$(jq -c '[.restored, .connections_ended]' <<< "$output")" "[true,1]"
+	# The next packet of the forbidden one is of no connection that may be.
+	echo x >&7
+	soon connected_inside 1
+	same "$(inside $A ss -Htn state established 'dport = :443' | awk '{ print $4 }')" 93.184.216.34:443
+	exec 7>&-
+	host nft delete table inet keep
+	host sysctl -qw net.ipv4.ip_forward=0
+	host sysctl -qw net.ipv4.conf.up0.forwarding=1
+	world ip route del 10.211.0.0/16
+}
+
+@test "a run whose policy cannot be read is said, and the others are tended" {
+	"$BUILD_DIR/t/lib/store-handle" "$CLOOP_DIR/.cloop/state.db" c-0000000000ff live \
+		run=run_0000000000000000000000ff egress='{"x":1}' network=cloop-sbx-bad table=cloop_sbx_bad bridge=csbx-bad netns=/x
+	host nft "delete table inet $TABLE"
+	exits 1 host cloop-egress watch --all --once
+	has "$output" "cloop_sbx_bad cannot be kept: the policy of run run_0000000000000000000000ff: "
+	has "$output" "$TABLE was changed and is back"
+	exits 65 host cloop-egress verify --table cloop_sbx_bad
+	hub_with_both
+}
+
+@test "a filter of workloads that have ended meanwhile does not come back" {
+	unprepare $A
+	unprepare $B
+	exits 1 host cloop-egress verify --all
+	exits 0 host cloop-egress watch --all --once
+	same "$output" ""
+	same "$(host nft list tables)" ""
+}
+
+@test "without CAP_NET_ADMIN it says so" {
+	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$BIN/cloop-egress" watch --all --once
+	has "$stderr" "fix: run as root (CAP_NET_ADMIN"
+	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$BIN/cloop-egress" watch --all
+}
