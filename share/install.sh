@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.."
 [ $# = 3 ] || { sed -n '2s/^# //p' "$0" >&2; exit 64; }
 verb=$1
 case $3 in
-/*) root=$2$3 ;;
+/*) root=$2$3 prefix=${3%/} ;;
 *) echo "install.sh: PREFIX '$3' is not an absolute path" >&2; exit 64 ;;
 esac
 manifest=share/cloop/manifest
@@ -61,6 +61,10 @@ install)
 	[ ! -f "$root/$manifest" ] || cp "$root/$manifest" "$list.old"
 	while read -r mode from to; do
 		install -D -m "$mode" "$from" "$root/$to"
+		# A unit starts the cloop that was installed with it.
+		case $to in
+		share/cloop/systemd/*) sed -i "s|=/usr/local/bin/|=$prefix/bin/|" "$root/$to" ;;
+		esac
 	done < "$list"
 	[ ! -f "$list.old" ] || {
 		cut -d' ' -f3 "$list" | grep -vxFf - "$list.old" | grep -vxF "$manifest" | take_away

@@ -24,6 +24,15 @@ setup() {
 	done
 }
 
+@test "a unit starts the cloop that was installed with it" {
+	put install
+	for u in "$root"/usr/share/cloop/systemd/*.service; do
+		while IFS= read -r cmd; do [ -x "$root${cmd%% *}" ]; done < <(sed -n 's/^ExecStart=//p' "$u")
+		grep -q '^ExecStart=/usr/bin/cloop ' "$u"
+	done
+	[ "$(stat -c %a "$u")" = 644 ]
+}
+
 @test "modes do not depend on the umask, and nothing is set-id" {
 	(umask 077 && put install)
 	[ "$(stat -c %a "$root/usr/bin/cloop")" = 755 ]
