@@ -222,3 +222,22 @@ json.dump({"allow_cidrs": r, "allow_ports": [443]}, open("two.json", "w"))'
 	has "$output" "newly allowed: 256 IPv4 addresses"
 	has "$output" "newly dropped: 256 IPv4 addresses"
 }
+
+@test "names that are typed reach no terminal raw" {
+	local name=$'c\e[31m\nd'
+	cp b.yaml "$name"
+	exits 1 diff_ a.json "$name"
+	lacks "$output" $'\e'
+	same "$(head -1 <<< "$output")" "from a.json to c?[31m?d"
+}
+
+@test "a stored set without a subject is a slip, and a fix survives a shell" {
+	need root
+	export CLOOP_HUBS=$PWD/hubs CLOOP_DIR=$PWD/hub
+	cloop hub bootstrap > /dev/null
+	exits 64 diff_ none rules:executor:
+	exits 64 diff_ none rules:project:
+	mkdir "it's one"
+	exits 65 diff_ none "rules:project:it's one"
+	has "$stderr" "cloop egress rules set --project '$PWD/it'\\''s one'"
+}

@@ -64,3 +64,28 @@ outside: 131073 IPv4 addresses (196610 destinations)
 	exits 0 fits none none
 	exits 1 fits some none
 }
+
+@test "ranges that the level above blocks by block_special_use are inherited like its denies" {
+	echo '{allow_public_internet: true, allow_ports: [443]}' > child
+	echo '{allow_public_internet: true, allow_ports: [443], block_special_use: true}' > parent
+	exits 0 fits child parent
+	exits 1 fits child parent --own-denies
+	has "$output" "of the public Internet, parent does not allow 0.0.0.1/32"
+	# A range that is named is the child's own, and opens what the level above blocks.
+	echo '{allow_cidrs: [198.18.0.0/15], allow_ports: [443]}' > child
+	exits 1 fits child parent
+	has "$output" "198.18.0.0/15"
+}
+
+@test "names that are typed reach no terminal raw" {
+	local name=$'c\e[31m\nd'
+	echo '{allow_cidrs: [10.0.0.0/8], all_ports: true}' > "$name"
+	exits 1 fits "$name" none
+	lacks "$output" $'\e'
+	same "$(head -1 <<< "$output")" "c?[31m?d does not lie inside none"
+	exits 1 fits <(echo '{allow_cidrs: [11.0.0.0/8], all_ports: true}') "$name"
+	lacks "$output" $'\e'
+	has "$output" "c?[31m?d does not allow 11.0.0.0/8"
+	exits 1 fits "$name" <(echo '{}') --json
+	same "$(jq -r .child <<< "$output")" "$name"
+}

@@ -294,3 +294,15 @@ ALLOW 9.9.9.9 9.9.9.9:53/udp — DNS resolver [rules of project $P]"
 	same "$(cat out.* | jq -s 'map(.version) | sort == [range(1; 13)]')" true
 	exits 0 cloop hub audit verify
 }
+
+@test "what bootstrap writes takes the rules that anybody types first" {
+	export CLOOP_HUBS=$BATS_TEST_TMPDIR/hubs CLOOP_DIR=$BATS_TEST_TMPDIR/hub
+	cloop hub bootstrap > /dev/null
+	mkdir "$BATS_TEST_TMPDIR/shop"
+	exits 0 rules set -e container --internet --ports 443 --resolver 9.9.9.9 --deny 203.0.113.0/24
+	exits 0 rules set -p "$BATS_TEST_TMPDIR/shop" --internet --ports 443
+	# The level above blocks it still.
+	exits 1 cloop-egress effective -p "$BATS_TEST_TMPDIR/shop" --check 198.18.0.1:443
+	exits 0 rules clear -e contianer
+	same "$output" "rules of executor contianer: none stored, nothing to clear"
+}

@@ -182,3 +182,11 @@ c  network_egress  gives its workloads no network, and this one asks for one (ca
 	has "$stderr" 'not UTF-8'
 	exits 65 place < <(printf '{"candidates":[]\0}')
 }
+
+@test "a request that cannot be read says what to do" {
+	local text
+	for text in '' '[]' '{"candidates": 1}' '{"candidates": [{}]}' '{"candidates": [{"executor_id": ""}]}'; do
+		exits 65 place <<< "$text"
+		has "$stderr" "  fix: "
+	done
+}

@@ -12,8 +12,9 @@ static void print_text(
 	const struct report *more, const struct report *less, const char *from, const char *to)
 {
 	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+	cleanup_free char *a = operand_shown(from), *b = operand_shown(to);
 
-	cl_buf_addf(&out, "from %s to %s\n\n", from, to);
+	cl_buf_addf(&out, "from %s to %s\n\n", a, b);
 	report_text(more, "newly allowed", &out);
 	cl_buf_addc(&out, '\n');
 	report_text(less, "newly dropped", &out);

@@ -30,9 +30,10 @@ static void print_text(
 	const struct fits *f, const struct report *r, const char *child, const char *parent)
 {
 	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+	cleanup_free char *below = operand_shown(child), *above = operand_shown(parent);
 
 	cl_buf_addf(
-		&out, "%s %s inside %s\n", child, f->reasons.n ? "does not lie" : "lies", parent);
+		&out, "%s %s inside %s\n", below, f->reasons.n ? "does not lie" : "lies", above);
 	for (size_t i = 0; i < f->reasons.n; i++)
 		cl_buf_addf(&out, "  %s\n", f->reasons.v[i]);
 	if (f->reasons.n) {
@@ -46,13 +47,16 @@ int egress_fits(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_operand struct operand child = OPERAND_INIT, parent = OPERAND_INIT;
 	cleanup_fits struct fits f = FITS_INIT;
+	cleanup_free char *above = NULL;
 	struct report r = {&f.outside, &f.parent, &f.child, "above is", "and below is",
 		(size_t)cl_int(c, "limit", c->json ? 0 : SHOWN)};
 	bool inside;
 
-	if (operand_read(c, 0, &child, e) || operand_read(c, 1, &parent, e) ||
-		fits_check(&child.stack, &parent.stack, parent.name, cl_flag(c, "own-denies"), &f,
-			&inside, e))
+	if (operand_read(c, 0, &child, e) || operand_read(c, 1, &parent, e))
+		return -1;
+	above = operand_shown(parent.name);
+	if (fits_check(
+		    &child.stack, &parent.stack, above, cl_flag(c, "own-denies"), &f, &inside, e))
 		return -1;
 	if (c->json)
 		print_json(&f, &r, child.name, parent.name);

@@ -47,12 +47,22 @@ static int read_executor(struct cl_ctx *c, const char *text, struct operand *out
 	return egress_executor(c, text, &out->stack, e);
 }
 
+char *operand_shown(const char *name)
+{
+	char *shown = cl_strdup(name);
+
+	cl_mask(shown, "");
+	return shown;
+}
+
 /* A set that is not stored is no set of no rules. */
 static int none_stored(const char *name, const struct store_rules_of *of, struct cl_err *e)
 {
+	cleanup_free char *word = cl_shell_word(of->subject);
+
 	(void)cl_fail(e, CL_ENOTFOUND, "there are no %s", name);
 	return cl_fix(e, "store some: cloop egress rules set --%s %s, or 'none' stands for nothing",
-		of->level, of->subject);
+		of->level, word);
 }
 
 /* LEVEL:SUBJECT */
@@ -66,7 +76,7 @@ static int read_stored(struct cl_ctx *c, const char *text, struct operand *out, 
 	bool project = cl_starts(text, "project:");
 	struct store_rules_of of = {project ? "project" : "executor", NULL};
 
-	if (!project && !cl_starts(text, "executor:"))
+	if ((!project && !cl_starts(text, "executor:")) || !strchr(text, ':')[1])
 		return cl_usage(
 			c, e, "'rules:%s' is not rules:executor:ID or rules:project:DIR", text);
 	of.subject = strchr(text, ':') + 1;

@@ -22,6 +22,9 @@ int operand_read(struct cl_ctx *c, size_t n, struct operand *out, struct cl_err 
 /* The same, compiled and flattened; an error names the operand. */
 int operand_side(const struct operand *o, struct change_side *out, struct cl_err *e);
 
+/* A name of an operand as a terminal can be shown it; owned. */
+char *operand_shown(const char *name);
+
 /* What the man page says of them, for every table that takes them. */
 #define OPERAND_HELP                                                                 \
 	"a file (JSON or YAML, '-' for standard input), git:REV:PATH, executor:ID, " \

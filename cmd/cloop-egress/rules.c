@@ -185,6 +185,8 @@ static void print_saved(const struct cl_ctx *c, const struct rules_scope *r, int
 		cl_take_json(json_pack("{s:b, s:s, s:o, s:I, s:b}", "saved", true, "level",
 			r->of.level, "subject", cl_json_string(r->of.subject), "version",
 			(json_int_t)version, "changed", changed));
+	else if (!changed && !version)
+		(void)printf("%s: none stored, nothing to clear\n", name);
 	else if (!changed)
 		(void)printf("%s: version %lld, unchanged\n", name, (long long)version);
 	else

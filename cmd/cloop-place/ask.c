@@ -33,15 +33,21 @@ int place_find(const struct place_ask *a, const char *id, size_t *which, struct 
 		    : cl_fix(e, "'cloop place --all' lists the candidates of a request");
 }
 
+static int read_request(struct place_ask *a, const char *file, struct cl_err *e)
+{
+	if (!pl_request_read(strcmp(file, "-") != 0 ? file : "standard input", a->text.p,
+		    a->text.len, &a->request, e))
+		return 0;
+	return e->fix[0] ? -1 : cl_fix(e, "write it as cloop-place(1) shows: man cloop-place");
+}
+
 int place_answer(struct cl_ctx *c, struct place_ask *a, struct cl_err *e)
 {
 	const char *file = cl_str_or(c, "request", "-"), *bound = cl_str(c, "bound");
 	struct pl_request *r = &a->request;
 	size_t which = 0;
 
-	if (cl_read_file(file, MAX_BYTES, &a->text, e) ||
-		pl_request_read(strcmp(file, "-") != 0 ? file : "standard input", a->text.p,
-			a->text.len, r, e) ||
+	if (cl_read_file(file, MAX_BYTES, &a->text, e) || read_request(a, file, e) ||
 		(bound && place_find(a, bound, &which, e)))
 		return -1;
 	pl_query_init(&a->query, &r->requirements, &r->policy);

@@ -2,33 +2,15 @@
 /* DECISIONS D16: the steps of this process, as the commands that do each of them alone. */
 #include "run.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <string.h>
 
-/* A word as a shell reads it back. */
-static void word(struct cl_buf *b, const char *s)
-{
-	if (*s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./"
-			       ":=,@%+")]) {
-		cl_buf_adds(b, s);
-		return;
-	}
-	cl_buf_addc(b, '\'');
-	for (; *s; s++) {
-		if (*s == '\'')
-			cl_buf_adds(b, "'\\''");
-		else
-			cl_buf_addc(b, *s);
-	}
-	cl_buf_addc(b, '\'');
-}
-
 static void line(const char *before, const char *arg, const char *after)
 {
-	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+	cleanup_free char *word = cl_shell_word(arg);
 
-	word(&b, arg);
-	(void)fprintf(stderr, "%s%s%s\n", before, b.p, after);
+	(void)fprintf(stderr, "%s%s%s\n", before, word, after);
 }
 
 static void place(const struct cl_ctx *c, const struct run_plan *p)
@@ -38,8 +20,9 @@ static void place(const struct cl_ctx *c, const struct run_plan *p)
 
 	cl_buf_adds(&after, " | cloop place");
 	if (!cl_flag(c, "place")) {
-		cl_buf_adds(&after, " --bound ");
-		word(&after, p->executor->id);
+		cleanup_free char *word = cl_shell_word(p->executor->id);
+
+		cl_buf_addf(&after, " --bound %s", word);
 	}
 	line("printf %s ", request, after.p);
 }

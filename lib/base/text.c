@@ -108,6 +108,22 @@ bool cl_all_in(const char *s, const char *set)
 	return *s && !s[strspn(s, set)];
 }
 
+char *cl_shell_word(const char *s)
+{
+	struct cl_buf b = CL_BUF_INIT;
+
+	if (cl_all_in(s, CL_ALNUM "-_./:=,@+%"))
+		return cl_strdup(s);
+	cl_buf_addc(&b, '\'');
+	for (; *s; s++)
+		if (*s == '\'')
+			cl_buf_adds(&b, "'\\''");
+		else
+			cl_buf_addc(&b, *s);
+	cl_buf_addc(&b, '\'');
+	return b.p;
+}
+
 void cl_lower(char *s)
 {
 	for (; *s; s++)

@@ -27,6 +27,8 @@ size_t cl_utf8_cut(const char *s, size_t len, size_t max);
  * (U+202A-202E, U+2066-2069), and bytes that are not UTF-8.
  */
 void cl_mask(char *s, const char *keep);
+/* s as a word that a POSIX shell reads back, in single quotes where it needs them; owned. */
+char *cl_shell_word(const char *s);
 /* True when every byte of s is one of the ASCII set; an empty s is false. */
 bool cl_all_in(const char *s, const char *set);
 /* ASCII lower case, in place. */

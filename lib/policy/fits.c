@@ -326,9 +326,11 @@ static int compile_child(const struct eg_stack *child, const struct eg_stack *pa
 	if (a->nallow > (a->max_cidrs ? a->max_cidrs : EG_MAX_CIDRS) ||
 		a->ndeny > (a->max_cidrs ? a->max_cidrs : EG_MAX_CIDRS))
 		return eg_stack_compile(child, out, e);
-	for (size_t i = 0; i < parent->n; i++)
+	for (size_t i = 0; i < parent->n; i++) {
 		for (size_t k = 0; k < parent->v[i].auth.ndeny; k++)
 			eg_auth_add_deny(a, &parent->v[i].auth.deny[k]);
+		a->block_special_use |= parent->v[i].auth.block_special_use;
+	}
 	a->max_cidrs = SIZE_MAX;
 	return eg_stack_compile(&s, out, e);
 }

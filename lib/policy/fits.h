@@ -23,8 +23,8 @@ void fits_release(struct fits *f);
 
 /*
  * Compares. parent_name stands in the reasons: "executor build-box". What a level denies
- * holds for every level below, so the parent's denies count as the child's too;
- * `own_denies`: they do not, and the child must lie inside all by itself. Nothing else is
+ * holds for every level below, so the parent's denies, and the ranges that its
+ * block_special_use blocks, count as the child's too; `own_denies`: they do not, and the child must lie inside all by itself. Nothing else is
  * inherited: ports, resolvers and ranges are the child's own. *out is FITS_INIT and is filled
  * also when it does not fit: *inside. Errors are those of eg_stack_compile.
  */

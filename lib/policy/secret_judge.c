@@ -32,23 +32,11 @@ bool sec_grant_aimed(const struct sec_grant *g, const struct sec_requester *r)
 	return sec_subject_matches(g->subject, r);
 }
 
-/* For a shell: as it stands when nothing in it means anything there. */
-static void add_word(struct cl_buf *out, const char *word)
-{
-	if (cl_all_in(word, CL_ALNUM "-_./:=,@+%")) {
-		cl_buf_adds(out, word);
-		return;
-	}
-	cl_buf_addc(out, '\'');
-	for (; *word; word++)
-		cl_buf_adds(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
-	cl_buf_addc(out, '\'');
-}
-
 /* The grant again, as somebody would type it for this requester. */
 static char *grant_again(const struct sec_grant *g, const struct sec_requester *r)
 {
 	cleanup_buf struct cl_buf b = CL_BUF_INIT, to = CL_BUF_INIT;
+	cleanup_free char *word = NULL;
 
 	if (r && r->project && *r->project)
 		cl_buf_addf(&to, "project:%s", r->project);
@@ -56,16 +44,15 @@ static char *grant_again(const struct sec_grant *g, const struct sec_requester *
 		cl_buf_addf(&to, "executor:%s", r->executor);
 	else
 		sec_subject_text(g->subject, &to);
-	cl_buf_addf(&b, "cloop secret grant %s --to ", g->secret_name);
-	add_word(&b, to.p);
+	word = cl_shell_word(to.p);
+	cl_buf_addf(&b, "cloop secret grant %s --to %s", g->secret_name, word);
 	for (int l = 0; l < SEC_NLISTS; l++) {
 		cleanup_free char *list = cl_join((const char *const *)g->constraints->list[l].v,
 			g->constraints->list[l].n, ",");
+		cleanup_free char *quoted = cl_shell_word(list);
 
-		if (!*list)
-			continue;
-		cl_buf_addf(&b, " %s ", sec_lists[l].flag);
-		add_word(&b, list);
+		if (*list)
+			cl_buf_addf(&b, " %s %s", sec_lists[l].flag, quoted);
 	}
 	if (g->constraints->writable)
 		cl_buf_adds(&b, " --writable");

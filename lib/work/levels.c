@@ -34,7 +34,7 @@ static int refuse(struct cl_err *e)
 /* A text that fits no grammar of ours is no rule that could be enforced. */
 int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_err *e)
 {
-	cleanup_free char *name = NULL;
+	cleanup_free char *name = NULL, *word = NULL;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_eg_policy struct eg_policy probe = EG_POLICY_INIT;
 	struct eg_auth *a;
@@ -46,12 +46,13 @@ int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_er
 	if (!cl_doc_parse(&d, CL_DOC_JSON, name, r->rules, strlen(r->rules), NULL, e) &&
 		!eg_auth_read(&d, d.root, a, e) && !eg_compile(a, &probe, e))
 		return 0;
+	word = cl_shell_word(r->subject);
 	(void)cl_wrap(
 		e, "the stored %s, version %lld, cannot be enforced", name, (long long)r->version);
 	(void)cl_fix(e,
 		"set them again (cloop egress rules set --%s %s), or take them away (rules "
 		"clear)",
-		r->level, r->subject);
+		r->level, word);
 	return refuse(e);
 }
 
@@ -59,6 +60,7 @@ int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_er
 static int unfiltered(const struct cfg_executor *x, const struct store_rules *r, struct cl_err *e)
 {
 	cleanup_free char *name = work_level_name(r->level, r->subject);
+	cleanup_free char *word = cl_shell_word(r->subject);
 
 	(void)cl_fail(e, CL_EREFUSED,
 		"executor '%s' has no egress filter, so that the stored %s, version %lld, would "
@@ -67,7 +69,7 @@ static int unfiltered(const struct cfg_executor *x, const struct store_rules *r,
 	(void)cl_fix(e,
 		"set %s.egress_filter.enabled: true with what it may reach at most, or take the "
 		"rules away: cloop egress rules clear --%s %s",
-		x->key, r->level, r->subject);
+		x->key, r->level, word);
 	return refuse(e);
 }
 

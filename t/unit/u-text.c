@@ -131,6 +131,27 @@ void test_text__mask(void)
 	CHECK_STR(all, "?");
 }
 
+void test_text__shell_word(void)
+{
+	static const struct {
+		const char *from, *to;
+	} rows[] = {
+		{"/srv/shop", "/srv/shop"},
+		{"", "''"},
+		{"/srv/my shop", "'/srv/my shop'"},
+		{"it's", "'it'\\''s'"},
+		{"$(id)", "'$(id)'"},
+		{"~", "'~'"},
+		{"a\nb", "'a\nb'"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+		cleanup_free char *s = cl_shell_word(rows[i].from);
+
+		CHECK_STR(s, rows[i].to);
+	}
+}
+
 void test_text__lower_is_ascii(void)
 {
 	char s[] = "AbZ[@`\xc3\x89";
