@@ -116,7 +116,7 @@ int rundir_open_fifo(const char *path, int *reader, int *keeper, struct cl_err *
 	 * A large pipe is fewer switches; more than this saves no more, and what is in it counts
 	 * against the workload's memory. The system's limit may refuse, which is fine.
 	 */
-	(void)fcntl(*keeper, F_SETPIPE_SZ, 256 << 10);
+	(void)fcntl(*keeper, F_SETPIPE_SZ, 512 << 10);
 	*reader = cl_steal_fd(&rd);
 	return 0;
 }
