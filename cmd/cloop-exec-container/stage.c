@@ -207,27 +207,12 @@ static int put_env(const char *dir, const struct job *j, struct cl_err *e)
 static int put_names(const char *dir, const struct job *j, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf hosts = CL_BUF_INIT, resolv = CL_BUF_INIT, name = CL_BUF_INIT;
-	const struct work_spec *s = j->spec;
-	const struct eg_auth *a = &j->names;
+	const struct cfg_executor *x = j->spec->executor;
+	bool networked = j->net_kind != JOB_NET_NONE;
 
-	cl_buf_addf(&hosts, "127.0.0.1\tlocalhost %s\n::1\tlocalhost\n", j->name);
-	for (size_t i = 0; i < s->executor->allow_hosts.n && j->net_kind != JOB_NET_NONE; i++) {
-		const char *h = s->executor->allow_hosts.v[i], *colon = strchr(h, ':');
-
-		if (colon)
-			cl_buf_addf(&hosts, "%s\t%.*s\n", colon + 1, (int)(colon - h), h);
-	}
-	cl_buf_adds(&resolv, "# written by cloop\n");
-	for (size_t i = 0; i < a->nresolvers && j->net_kind != JOB_NET_NONE; i++) {
-		char text[POL_ADDR_TEXT];
-
-		/* resolv.conf has no way to say another port. */
-		if (a->resolvers[i].port != 53)
-			continue;
-		pol_addr_text(&a->resolvers[i].addr, text);
-		cl_buf_addf(&resolv, "nameserver %s\n", text);
-	}
-	cl_buf_adds(&resolv, "options edns0\n");
+	ct_hosts_file(j->name, (const char *const *)x->allow_hosts.v,
+		networked ? x->allow_hosts.n : 0, &hosts);
+	ct_resolv_file(j->names.resolvers, networked ? j->names.nresolvers : 0, &resolv);
 	cl_buf_addf(&name, "%s\n", j->name);
 	return put_file(dir, "hosts", &hosts, 0444, j, e) ||
 			       put_file(dir, "resolv.conf", &resolv, 0444, j, e) ||
