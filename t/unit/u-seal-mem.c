@@ -12,6 +12,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Sanitizers make mlock(2) do nothing. */
+#ifdef CL_SANITIZED
+static const bool mlock_is_real = false;
+#else
+static const bool mlock_is_real = true;
+#endif
+
 /* The line of /proc/self/smaps that `key` starts, of the mapping that holds p. */
 static bool smaps(const void *p, const char *key, char *out, size_t size)
 {
@@ -42,9 +49,10 @@ void test_seal_mem__flags(void)
 	CHECK_INT(seal_buf_copy(&b, "secret", 6, &e), 0);
 	CHECK_INT(b.p[6], 0);
 	CHECK(smaps(b.p, "VmFlags", line, sizeof(line)));
-	CHECK_HAS(line, " lo"); /* locked */
-	CHECK_HAS(line, " dd"); /* not dumped */
-	CHECK_HAS(line, " wf"); /* wiped on fork */
+	if (mlock_is_real)
+		CHECK_HAS(line, " lo"); /* locked */
+	CHECK_HAS(line, " dd");         /* not dumped */
+	CHECK_HAS(line, " wf");         /* wiped on fork */
 }
 
 void test_seal_mem__child_has_none(void)
@@ -83,7 +91,10 @@ void test_seal_mem__no_room(void)
 {
 	struct cl_err e;
 	int status = -1;
-	pid_t pid = fork();
+	pid_t pid = mlock_is_real ? fork() : -1;
+
+	if (!mlock_is_real)
+		return;
 
 	if (!pid) {
 		const struct rlimit none = {0, 0};
@@ -154,7 +165,9 @@ static int found(const unsigned char *veiled, size_t len)
 		unsigned long from, to;
 		char mode[5];
 
-		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || mode[1] != 'w')
+		/* A sanitizer's own maps are terabytes, and nobody copies secrets there. */
+		if (sscanf(line, "%lx-%lx %4s", &from, &to, mode) != 3 || mode[1] != 'w' ||
+			to - from > 256ul << 20)
 			continue;
 		for (unsigned long at = from; at < to; at += sizeof(window) - len) {
 			size_t want = to - at < sizeof(window) ? to - at : sizeof(window);
