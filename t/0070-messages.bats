@@ -32,8 +32,7 @@ typed() {
 		case "${words[*]}" in
 		builds* | needs*) continue ;;          # no command: a sentence after a colon
 		help* | list* | version*) continue ;; # the front command's own
-		# What devices and other hubs have, and what a grant would be made with.
-		"executor agent"* | "hub doctor"* | "secret grant"*) continue ;;
+		"executor agent"* | "hub doctor"*) continue ;; # of a device, of another hub's cluster
 		esac
 		[ -x "$BIN/cloop-${words[0]}" ] || { echo "no command: cloop ${words[*]}" >&2; return 1; }
 		[ "${#words[@]}" = 1 ] || typed "${words[@]}" || { echo "no verb: cloop ${words[*]}" >&2; return 1; }

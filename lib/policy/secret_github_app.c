@@ -106,6 +106,7 @@ int sec_github_select(const struct sec_constraints *c, const struct sec_reposito
 	(void)cl_fail(e, CL_EREFUSED,
 		"github_app secret '%s': none of its installation's %zu repositories matches %s",
 		secret, n, all);
-	return cl_fix(
-		e, "look at what the installation has: cloop secret app repositories %s", secret);
+	return cl_fix(e,
+		"grant a pattern that one of them matches: the installation's own page at GitHub "
+		"lists them");
 }
