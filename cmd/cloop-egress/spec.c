@@ -445,6 +445,7 @@ static const struct cl_verb verbs[] = {
 
 static const struct cl_text environment[] = {
 	CL_ROWS_ENV_HUB,
+	CL_ROW_ENV_RUN_DIR,
 	{"CLOOP_RUN_DIR", "where live workloads have their things, instead of /run/cloop"},
 	{"NO_COLOR", "when set and not empty: no colour on a terminal"},
 	{0},
