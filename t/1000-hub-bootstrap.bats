@@ -303,3 +303,17 @@ secrets:
 	has "$stderr" "CLOOP_HUB_MARK=../x cannot be part of a name"
 	has "$stderr" "fix: write up to 16 lower-case letters and digits"
 }
+
+@test "what is wrong with a hub is mended by what is typed next, and /tmp stays everybody's" {
+	need root
+	cloop -C "$hub" hub bootstrap > /dev/null
+	rm "$hub/.cloop/state.db"
+	exits 78 cloop -C "$hub" egress rules show
+	has "$stderr" "  fix: cloop -C $hub hub bootstrap"
+	exits 0 cloop -C "$hub" hub bootstrap
+	exits 0 cloop -C "$hub" egress rules show
+	mkdir -m 1777 "$D/all"
+	exits 78 cloop -C "$D/all" hub config show
+	lacks "$stderr" chmod
+	has "$stderr" "  fix: name a directory of your own with -C"
+}

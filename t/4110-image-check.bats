@@ -2,6 +2,10 @@
 # cloop sandbox image check: which images a policy lets a project name.
 load lib/common
 
+setup() {
+	export ANY=$BATS_TEST_TMPDIR/any
+	echo '{}' > "$ANY"
+}
 check() { cloop sandbox image check "$@"; }
 verdicts() {
 	jq -r 'if .allowed then (if .needs_pin then "N" else "A" end) + (if .needs_signature then "+S" else "" end)
@@ -43,7 +47,7 @@ verdicts() {
 	exits 0 check --policy - ghcr.io/x <<< '{"allowed_registries": ["ghcr.io"]}'
 	exits 0 check --policy - ghcr.io/x <<< 'allowed_registries: [ghcr.io]'
 	exits 1 check --policy - quay.io/x <<< '{allowed_registries: [ghcr.io]}'
-	exits 0 check --policy /dev/null alpine
+	exits 0 check --policy "$ANY" alpine
 	same "$output" 'ALLOW alpine (not pinned: the run pins it)'
 }
 
@@ -68,7 +72,7 @@ jsonschema.Draft7Validator.check_schema(s)
 v = jsonschema.Draft7Validator(s)
 for line in open(sys.argv[2], "rb"):
     v.validate(json.loads(line))' "$SRC/share/json-schema/image-decision.json" "$BATS_TEST_TMPDIR/out"
-	exits 0 check --json --policy /dev/null ghcr.io/acme/tools:1
+	exits 0 check --json --policy "$ANY" ghcr.io/acme/tools:1
 	same "$output" '{"allowed":true,"digest":"","needs_pin":true,"needs_signature":false,"reason":null,"reference":"ghcr.io/acme/tools:1","registry":"ghcr.io","remediation":null,"repository":"acme/tools","rule":null,"tag":"1"}'
 }
 
@@ -78,18 +82,18 @@ for line in open(sys.argv[2], "rb"):
 	printf 'ghcr.io/x\0evil\nghcr.io/\xff\n' >> "$BATS_TEST_TMPDIR/refs"
 	head -c 200000 /dev/zero | tr '\0' a >> "$BATS_TEST_TMPDIR/refs"
 	printf '\nghcr.io/last' >> "$BATS_TEST_TMPDIR/refs"
-	exits 1 check --json --policy /dev/null --refs-file "$BATS_TEST_TMPDIR/refs"
+	exits 1 check --json --policy "$ANY" --refs-file "$BATS_TEST_TMPDIR/refs"
 	same "$(verdicts <<< "$output" | tr '\n' ' ')" 'syn syn N syn syn syn syn syn syn syn N '
 	same "$(jq -r .reason <<< "$output" | sed -n 4p | tail -c 22)" 'longer than 512 bytes'
-	exits 1 check --policy /dev/null --refs-file "$BATS_TEST_TMPDIR/refs"
+	exits 1 check --policy "$ANY" --refs-file "$BATS_TEST_TMPDIR/refs"
 	[[ $output != *$'\x01'* && $output != *$'\t'* ]]
-	exits 1 check --policy /dev/null $'ghcr.io/\e[31mx\u202e'
+	exits 1 check --policy "$ANY" $'ghcr.io/\e[31mx\u202e'
 	has "$output" 'DENY  ghcr.io/?[31mx'
 	[[ $output != *$'\e'* ]]
 }
 
 @test "another program can ask through a pipe" {
-	coproc asker { check --json --policy /dev/null --refs-file -; }
+	coproc asker { check --json --policy "$ANY" --refs-file -; }
 	for r in alpine 'a b' ghcr.io/x; do
 		printf '%s\n' "$r" >&"${asker[1]}"
 		read -r -t 10 line <&"${asker[0]}"
@@ -121,6 +125,19 @@ for line in open(sys.argv[2], "rb"):
 	exits 64 check
 	has "$stderr" '--refs-file'
 	exits 64 check --policy - --refs-file -
-	exits 69 check --policy /dev/null --refs-file /nosuch/file
-	exits 71 bash -c 'cloop sandbox image check --policy /dev/null alpine > /dev/full'
+	exits 69 check --policy "$ANY" --refs-file /nosuch/file
+	exits 71 bash -c 'cloop sandbox image check --policy "$ANY" alpine > /dev/full'
+}
+
+@test "an empty policy is a broken pipeline, not one that restricts nothing" {
+	exits 65 check --policy /dev/null alpine
+	has "$stderr" "/dev/null: the image policy is empty"
+	has "$stderr" "  fix: write {} for a policy that restricts nothing"
+	exits 65 check --policy - --json alpine <<< ''
+	exits 0 check --policy - alpine <<< '{}'
+}
+
+@test "a line feed in a reference makes no line of its own" {
+	exits 1 check --policy "$ANY" $'x\nALLOW evil.example/y'
+	has "$output" "DENY  x?ALLOW evil.example/y"
 }

@@ -31,6 +31,11 @@ static int read_policy(const char *path, struct ip_policy *out, struct cl_err *e
 
 	if (cl_read_file(path, POLICY_MAX, &text, e))
 		return -1;
+	/* What a broken pipeline leaves; to restrict nothing is said, not left out. */
+	if (!text.p[strspn(text.p, " \t\r\n")] && strspn(text.p, " \t\r\n") == text.len) {
+		(void)cl_fail(e, CL_EDATA, "%s: the image policy is empty", path);
+		return cl_fix(e, "write {} for a policy that restricts nothing");
+	}
 	if (text.p[strspn(text.p, " \t\r\n")] != '{' ||
 		cl_doc_parse(&json, CL_DOC_JSON, path, text.p, text.len, NULL, &no_json)) {
 		d = &yaml;
@@ -66,6 +71,7 @@ static void as_text(struct judge *j)
 
 	cl_buf_adds(&j->out, d->allowed ? "ALLOW " : "DENY  ");
 	cl_buf_adds(&j->out, d->ref.original);
+	cl_mask(j->out.p + at, "");
 	if (d->allowed) {
 		cl_buf_adds(&j->out, d->needs_pin ? " (not pinned: the run pins it)" : "");
 		cl_buf_adds(&j->out, d->needs_signature ? " (needs a signature)" : "");

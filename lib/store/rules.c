@@ -3,6 +3,7 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "store/db.h"
 
 #include <stddef.h>
@@ -67,11 +68,13 @@ static void digest(const struct store_rules *r, char out[CL_SHA256_HEX])
 
 static int check(const struct store_rules *r, struct cl_err *e)
 {
+	cleanup_free char *word = NULL;
 	char hex[CL_SHA256_HEX];
 
 	digest(r, hex);
 	if (!strcmp(hex, r->sha256))
 		return 0;
+	word = cl_shell_word(r->subject);
 	(void)cl_fail(e, CL_ECONFIG,
 		"the stored egress rules of %s '%s', version %lld, are not as they were written",
 		r->level, r->subject, (long long)r->version);
@@ -79,7 +82,7 @@ static int check(const struct store_rules *r, struct cl_err *e)
 	return cl_fix(e,
 		"look who changed the state file (cloop hub audit verify), then set them again: "
 		"cloop egress rules set --%s %s",
-		r->level, r->subject);
+		r->level, word);
 }
 
 static int read_rows(struct store *s, sqlite3_stmt *st, struct db_rows *rows, struct cl_err *e)

@@ -13,6 +13,19 @@
 
 #define BUSY_MS 5000
 
+/* Of this hub, which need not be the one that is taken when none is named. */
+static int fix_bootstrap(const char *path, const char *before, struct cl_err *e)
+{
+	static const char tail[] = "/.cloop/state.db";
+	cleanup_free char *dir = NULL, *word = NULL;
+
+	if (!cl_ends(path, tail) || *path != '/')
+		return cl_fix(e, "%scloop hub bootstrap", before);
+	dir = cl_strndup(path, strlen(path) - (sizeof(tail) - 1));
+	word = cl_shell_word(dir);
+	return cl_fix(e, "%scloop -C %s hub bootstrap", before, word);
+}
+
 /*
  * The file exists, or is made with a mode that SQLite would not choose. One that is there
  * is never opened here: closing it would drop the locks of another connection of this
@@ -33,12 +46,12 @@ static int ensure_file(const char *path, enum store_mode mode, struct cl_err *e)
 		if (S_ISREG(st.st_mode))
 			return 0;
 		(void)cl_fail(e, CL_ECONFIG, "the state file '%s' is no regular file", path);
-		return cl_fix(e, "move it away; 'cloop hub bootstrap' makes a new one");
+		return fix_bootstrap(path, "move it away, then: ", e);
 	}
 	if (errno != ENOENT)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at the state file '%s'", path);
 	(void)cl_fail(e, CL_ECONFIG, "there is no state file '%s'", path);
-	return cl_fix(e, "cloop hub bootstrap makes it");
+	return fix_bootstrap(path, "", e);
 }
 
 /* What SQLite lets a connection do that no statement of ours needs. */
@@ -83,8 +96,7 @@ static int check_owner(struct store *s, enum store_mode mode, struct cl_err *e)
 		(mode != STORE_RO && (!id || id == DB_APPLICATION_ID) && !objects))
 		return 0;
 	(void)cl_fail(e, CL_ECONFIG, "'%s' is not a state file of cloop's", s->path);
-	return cl_fix(
-		e, objects ? "move it away, then: cloop hub bootstrap" : "cloop hub bootstrap");
+	return fix_bootstrap(s->path, objects ? "move it away, then: " : "", e);
 }
 
 static int no_wal(const struct store *s, const char *mode, struct cl_err *e)

@@ -80,6 +80,9 @@ int hub_trusted(int fd, const char *path, uid_t uid, bool dir, struct cl_err *e)
 	if (st.st_mode & 022) {
 		(void)cl_fail(e, CL_ECONFIG, "others may write to '%s' (mode %04o)", path,
 			st.st_mode & 07777);
+		/* /tmp and its like are everybody's, and are to stay so. */
+		if (st.st_mode & S_ISVTX)
+			return cl_fix(e, "name a directory of your own with -C");
 		return cl_fix(e, "chmod go-w '%s'", path);
 	}
 	return 0;
