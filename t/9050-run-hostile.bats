@@ -162,6 +162,9 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 	exits 143 bash -c "nsenter --net=/run/netns/$NSNAME -- cloop run -p $P -- sh -c 'echo hi; sleep 60' >&- </dev/null"
 	has "$stderr" 'could not be written'
 	exits 3 bash -c "nsenter --net=/run/netns/$NSNAME -- cloop run -p $P -- sh -c 'echo hi >&2; exit 3' <&- 2>&-"
+	# Stopped for it or too quick for that: what was lost is said.
+	run --separate-stderr bash -c "nsenter --net=/run/netns/$NSNAME -- cloop run -p $P -- echo hi >/dev/full </dev/null"
+	has "$stderr" 'No space left'
 	same "$(leftovers)" ''
 }
 

@@ -215,6 +215,7 @@ static int finish(struct attach *a)
 {
 	const char *outcome = json_string_value(json_object_get(a->ended, "outcome"));
 	const char *error = json_string_value(json_object_get(a->ended, "error"));
+	const char *lost = json_string_value(json_object_get(a->ended, "output_error"));
 	int code = (int)json_integer_value(json_object_get(a->ended, "exit_code"));
 	json_t *blocked;
 
@@ -222,6 +223,9 @@ static int finish(struct attach *a)
 		print_log(a);
 	if (error && outcome && strcmp(outcome, "exited") != 0 && !a->c->json)
 		cl_say(a->c, "%s: %s", outcome, error);
+	if (lost)
+		cl_warn(a->c, "output could not be written: %s; 'cloop runs logs %s' has it", lost,
+			a->p->id);
 	blocked = run_blocked(a->p);
 	if (blocked && !a->c->json)
 		run_say_blocked(a->c, a->p, blocked);

@@ -8,6 +8,7 @@
 #include "sys/clock.h"
 #include "work/blocked.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -145,8 +146,12 @@ json_t *shim_ended_json(const struct shim *s)
 {
 	json_t *j = json_pack("{s:s, s:s, s:i}", "state", "finished", "outcome",
 		store_outcome_name(s->outcome), "exit_code", s->status);
+	int lost = s->out ? pump_error(s->out) : 0;
 
 	if (s->error[0])
 		(void)json_object_set_new(j, "error", json_string(s->error));
+	/* One that ended before it could be stopped for it. */
+	else if (lost && lost != EPIPE && lost != ECONNRESET)
+		(void)json_object_set_new(j, "output_error", json_string(strerror(lost)));
 	return json_pack("{s:o}", "ended", j);
 }
