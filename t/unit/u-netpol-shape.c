@@ -147,8 +147,10 @@ void test_dns_peer(void)
 void test_any_protocol_is_three(void)
 {
 	cleanup_free char *text = NULL;
-	struct eg_rule rule = {
-		EG_ALLOW, {{4, {10}}, 8}, EG_PROTO_ANY, NULL, 0, "x", false, false, false, false};
+	struct eg_rule rule = {.verdict = EG_ALLOW,
+		.prefix = {{4, {10}}, 8},
+		.proto = EG_PROTO_ANY,
+		.reason = "x"};
 	struct eg_policy p = {.rules = &rule, .nrules = 1};
 	struct np_options o = options();
 	json_t *j = NULL;
