@@ -150,6 +150,12 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 	exits 77 diff_ git:HEAD:sub/p.yaml policy.json
 	has "$stderr" "objects/info/alternates takes the repository elsewhere"
 	rm .git/objects/info/alternates
+	for dir in objects/pack objects; do
+		mv ".git/$dir" ../elsewhere && ln -s "$PWD/../elsewhere" ".git/$dir"
+		exits 77 diff_ git:HEAD:sub/p.yaml policy.json
+		has "$stderr" ".git/$dir takes the repository elsewhere"
+		rm ".git/$dir" && mv ../elsewhere ".git/$dir"
+	done
 	mv .git ../real && echo "gitdir: ../real" > .git
 	exits 77 diff_ git:HEAD:sub/p.yaml policy.json
 	has "$stderr" ".git is a file"

@@ -67,7 +67,9 @@ static int find(struct stat *st, struct cl_err *e)
 /* A repository that takes its objects from elsewhere could show other people's files. */
 static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 {
-	static const char *const elsewhere[] = {
+	/* The first are to be folders, the others not to be there. */
+	enum { OWN_FOLDERS = 3 };
+	static const char *const elsewhere[] = {"objects", "objects/info", "objects/pack",
 		"objects/info/alternates", "objects/info/http-alternates", "commondir"};
 	struct stat other;
 
@@ -78,6 +80,8 @@ static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 	}
 	for (size_t i = 0; i < CL_ARRAY_LEN(elsewhere); i++) {
 		if (fstatat(git, elsewhere[i], &other, AT_SYMLINK_NOFOLLOW))
+			continue;
+		if (i < OWN_FOLDERS && S_ISDIR(other.st_mode))
 			continue;
 		(void)cl_fail(
 			e, CL_EDENIED, ".git/%s takes the repository elsewhere", elsewhere[i]);
