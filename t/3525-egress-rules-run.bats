@@ -125,6 +125,16 @@ reached() {
 	[ "$bad" = 0 ]
 }
 
+@test "rules that were narrowed while the image was built are those that the run has" {
+	mkdir -p "$P/.cloop"
+	printf 'setup: ["sleep 4.25"]\ncapabilities: {egress: public}\n' > "$P/.cloop/sandbox.yaml"
+	run_in -- sh -c "$all" > out 2> err 3>&- &
+	for ((i = 0; i < 300; i++)); do pgrep -f 'sleep 4[.]25$' > /dev/null && break; sleep 0.1; done
+	rules set -p "$P" --internet --ports 80 > /dev/null
+	wait $!
+	same "$(grep ' open' out)" "93.184.216.34:80 open"
+}
+
 @test "a directory with a hostile name has rules like any other" {
 	local old=$P
 	P=$T/projects/$'a\nb\e[31m\xe2\x80\xae"x'

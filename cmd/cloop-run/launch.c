@@ -127,7 +127,8 @@ int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	}
 	json_array_foreach (json_object_get(p->pinned, "warnings"), i, w)
 		cl_warn(c, "%s", json_string_value(w));
-	return 0;
+	/* Steps of a setup may have taken minutes, and rules may be narrower since. */
+	return run_egress(p, e);
 }
 
 static char *json_or_null(json_t *j)

@@ -145,8 +145,7 @@ static void limits(struct cl_ctx *c, struct run_plan *p)
 	p->limits.v[SB_DISK] = sb_effective(0, stated.v[SB_DISK], sb_cap(&ceilings, SB_DISK, NULL));
 }
 
-/* What may leave the sandbox, read at one moment: NULL where nothing filters it. */
-static int egress(struct run_plan *p, struct cl_err *e)
+int run_egress(struct run_plan *p, struct cl_err *e)
 {
 	enum sb_net net = sb_network(&p->spec);
 	cleanup_levels struct work_levels l = WORK_LEVELS_INIT;
@@ -155,6 +154,9 @@ static int egress(struct run_plan *p, struct cl_err *e)
 	p->network_off = net == SB_NET_OFF;
 	if (work_levels_read(p->store, p->executor, p->project, net, WORK_RULES_ALL, &l, e))
 		return -1;
+	json_decref(p->egress);
+	json_decref(p->rules);
+	p->egress = p->rules = NULL;
 	if (!l.filtered)
 		return 0;
 	p->egress = eg_stack_json(&l.stack);
@@ -187,5 +189,5 @@ int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	image(p);
 	p->timeout_ms = cl_int(c, "timeout", 0);
 	p->wants_stdin = has_stdin(c);
-	return egress(p, e) || store_new_run_id(p->id, e) ? -1 : 0;
+	return run_egress(p, e) || store_new_run_id(p->id, e) ? -1 : 0;
 }

@@ -66,6 +66,8 @@ char *run_place_text(const struct run_plan *p);
 json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
 /* Step 5: the driver inspects, pins and, where the spec has a setup, builds the image. */
 int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* Step 6: what may leave the sandbox, read at one moment; p->egress NULL: nothing filters it. */
+int run_egress(struct run_plan *p, struct cl_err *e);
 /* Writes the run's row; then step 8. On failure the row says why. */
 int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 /* .cloop/sandbox-run.json in the project (DECISIONS D3); a failure is a warning. */
