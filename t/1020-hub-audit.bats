@@ -138,8 +138,10 @@ PY
 	exits 78 cloop hub audit verify
 	rm -f "$db"*
 	exits 78 cloop hub audit verify
-	has "$stderr" "cloop hub bootstrap"
+	fix=$(sed -n 's/^  fix: //p' <<< "$stderr")
+	has "$fix" " hub bootstrap"
 	[ ! -e "$db" ]
-	exits 0 cloop hub bootstrap
+	# As it stands there, it can be typed.
+	exits 0 sh -c "$fix"
 	exits 0 cloop hub audit verify
 }
