@@ -228,6 +228,7 @@ enum ct_trouble {
 	CT_NO_DAEMON,
 	CT_NAME_TAKEN,
 	CT_CGROUP,
+	CT_CGROUP_MIX, /* the runtime cannot work where versions 1 and 2 are mixed */
 	CT_NO_RUNTIME,
 	CT_NO_COMMAND,
 	CT_NO_CONTAINER, /* gone, or not running any more */

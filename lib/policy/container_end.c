@@ -96,6 +96,7 @@ static const struct {
 	{"memory limit", NULL, CT_CGROUP},
 	{"range of cpus", NULL, CT_CGROUP},
 	{"cpus are not available", NULL, CT_CGROUP},
+	{"cgroups in hybrid mode", NULL, CT_CGROUP_MIX},
 	{"cgroup", NULL, CT_CGROUP},
 	{"permission denied", NULL, CT_PERMISSION},
 	{"operation not permitted", NULL, CT_PERMISSION},
@@ -170,6 +171,10 @@ static int fix_for(enum ct_trouble kind, enum ct_engine engine, const char *imag
 		return cl_fix(e, "a workload of that name was left behind: cloop sweep");
 	case CT_CGROUP:
 		return cl_fix(e, "raise the limit that was named, or let the engine use cgroups");
+	case CT_CGROUP_MIX:
+		return cl_fix(e,
+			"set oci_runtime: runc for this executor, or boot with one version of "
+			"cgroups (systemd.unified_cgroup_hierarchy=1)");
 	case CT_NO_RUNTIME:
 		return cl_fix(e, engine == CT_DOCKER
 					 ? "register the runtime in /etc/docker/daemon.json"
@@ -200,6 +205,7 @@ enum ct_trouble ct_classify(enum ct_engine engine, const char *what, int status,
 		[CT_NO_DAEMON] = CL_EUNAVAIL,
 		[CT_NAME_TAKEN] = CL_EBUSY,
 		[CT_CGROUP] = CL_EUNAVAIL,
+		[CT_CGROUP_MIX] = CL_EUNAVAIL,
 		[CT_NO_RUNTIME] = CL_ECONFIG,
 		[CT_NO_COMMAND] = CL_ENOTFOUND,
 		[CT_NO_CONTAINER] = CL_ENOTFOUND,

@@ -39,6 +39,7 @@ void test_trouble__what_engines_say(void)
 		[CT_NO_DAEMON] = "daemon",
 		[CT_NAME_TAKEN] = "name",
 		[CT_CGROUP] = "cgroup",
+		[CT_CGROUP_MIX] = "cgroup-mix",
 		[CT_NO_RUNTIME] = "runtime",
 		[CT_NO_COMMAND] = "command",
 		[CT_NO_CONTAINER] = "gone",
