@@ -106,6 +106,7 @@ static uint32_t decode(const char *s, size_t n)
 static bool add_label(const char *s, size_t len, struct cl_buf *out)
 {
 	uint32_t cp[LABEL], n = 0;
+	size_t from = out->len;
 	bool ascii = true;
 
 	for (size_t i = 0, step; i < len; i += step) {
@@ -120,7 +121,7 @@ static bool add_label(const char *s, size_t len, struct cl_buf *out)
 		cl_buf_adds(out, "xn--");
 	if (!ascii) {
 		encode(cp, n, out);
-		return true;
+		return out->len - from <= LABEL; /* RFC 1035, 2.3.4: of the label as it is sent */
 	}
 	for (uint32_t i = 0; i < n; i++)
 		cl_buf_addc(out, (char)cp[i]);
