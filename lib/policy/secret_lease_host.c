@@ -25,6 +25,18 @@ static void set_names(struct sec_lease *l, const struct sec_material *m, const c
 	cl_buf_adds(sec_lease_set(l, m, variable, false), list);
 }
 
+/* What one material moves, by name; `all` has those of the materials before it too. */
+static void say_names(struct sec_lease *l, struct sec_material *m, const char *what,
+	const char *variable, const struct cl_strv *names, struct cl_strv *all)
+{
+	cleanup_free char *list = cl_join((const char *const *)names->v, names->n, ",");
+
+	for (size_t i = 0; i < names->n; i++)
+		cl_strv_add(all, names->v[i]);
+	cl_buf_addf(&m->delivers, "%s: %s", what, list);
+	set_names(l, m, variable, all);
+}
+
 /* ---- local_repo ---- */
 
 static const char *path_of(const struct sec_offer *o, const char *name)
@@ -144,7 +156,6 @@ void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 		cleanup_devices struct sec_devices inv = SEC_DEVICES_INIT, some = SEC_DEVICES_INIT;
 		const struct sec_grant *g = o[i].grant;
 		cleanup_strv struct cl_strv names = CL_STRV_INIT;
-		cleanup_free char *list = NULL;
 		struct sec_material *m;
 		struct cl_err e;
 
@@ -158,15 +169,11 @@ void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 			continue;
 		}
 		m = sec_lease_material(l, g);
-		for (size_t k = 0; k < some.n; k++) {
+		for (size_t k = 0; k < some.n; k++)
 			cl_strv_add(&names, some.v[k].name);
-			cl_strv_add(&all, some.v[k].name);
-		}
 		m->devices = some;
 		some = SEC_DEVICES_INIT;
-		list = cl_join((const char *const *)names.v, names.n, ",");
-		cl_buf_addf(&m->delivers, "host devices: %s", list);
-		set_names(l, m, "CLOOP_HOST_DEVICES", &all);
+		say_names(l, m, "host devices", "CLOOP_HOST_DEVICES", &names, &all);
 	}
 }
 
@@ -205,7 +212,6 @@ void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t
 							 some = SEC_INTERFACES_INIT;
 		const struct sec_grant *g = o[i].grant;
 		cleanup_strv struct cl_strv names = CL_STRV_INIT;
-		cleanup_free char *list = NULL;
 		struct sec_material *m;
 		struct cl_err e;
 
@@ -219,14 +225,10 @@ void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t
 			continue;
 		}
 		m = sec_lease_material(l, g);
-		for (size_t k = 0; k < some.n; k++) {
+		for (size_t k = 0; k < some.n; k++)
 			cl_strv_add(&names, some.v[k].name);
-			cl_strv_add(&all, some.v[k].name);
-		}
 		m->interfaces = some;
 		some = SEC_INTERFACES_INIT;
-		list = cl_join((const char *const *)names.v, names.n, ",");
-		cl_buf_addf(&m->delivers, "host interfaces: %s", list);
-		set_names(l, m, "CLOOP_HOST_INTERFACES", &all);
+		say_names(l, m, "host interfaces", "CLOOP_HOST_INTERFACES", &names, &all);
 	}
 }

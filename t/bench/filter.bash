@@ -110,6 +110,17 @@ first_packets_up() {
 }
 # first POLICY N : nanoseconds a first packet takes, to N destinations
 first() { in_host "$RATE" first "/run/netns/clb-$$-sandbox" "$1" "$2"; }
+# first_against_stateful : the best of three by turns, beside a stateful accept and 500 ns
+first_against_stateful() {
+	local i
+	for i in 1 2 3; do
+		filter "$tmp/policy"
+		first "$tmp/policy" 10 >> "$tmp/ours"
+		stateful
+		first "$tmp/policy" 10 >> "$tmp/peer"
+	done
+	row "$(sort -n "$tmp/ours" | head -n 1)" "$(($(sort -n "$tmp/peer" | head -n 1) + 500))"
+}
 # bulk : microseconds of processor time, of sender and receiver together, for 512 MiB of TCP
 bulk() {
 	local recv out=$tmp/received
