@@ -73,6 +73,9 @@ int db_update(struct store *s, const struct db_table *t, const void *row, const 
 int db_no_row(const char *what, const char *id, struct cl_err *e);
 /* "SELECT <columns> FROM <name>" */
 void db_select(const struct db_table *t, struct cl_buf *sql);
+/* The first row of "SELECT ... <tail>" with :id bound; *row is read only when *found. */
+int db_find(struct store *s, const struct db_table *t, const char *tail, const char *id, void *row,
+	bool *found, struct cl_err *e);
 /* Reads the current row; *row must be new or released. */
 void db_read(sqlite3_stmt *st, const struct db_table *t, void *row);
 void db_release(const struct db_table *t, void *row);

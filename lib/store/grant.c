@@ -62,23 +62,12 @@ int store_grant_insert(struct store *s, const struct store_grant *g, bool *won, 
 int store_grant_get(struct store *s, const char *id, struct store_grant *out, struct cl_err *e)
 {
 	cleanup_free char *whole = NULL;
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
-	bool row;
+	bool found;
 
-	if (store_id(s, "\"grant\"", "grant", "grant_", id, &whole, e))
+	if (store_id(s, "\"grant\"", "grant", "grant_", id, &whole, e) ||
+		db_find(s, &table, " WHERE id = :id", whole, out, &found, e))
 		return -1;
-	db_select(&table, &sql);
-	cl_buf_adds(&sql, " WHERE id = :id");
-	if (db_prepare(s, sql.p, &st, e))
-		return -1;
-	db_text(st, ":id", whole);
-	if (db_step(s, st, &row, e))
-		return -1;
-	if (!row)
-		return cl_fail(e, CL_ENOTFOUND, "there is no grant '%s'", whole);
-	db_read(st, &table, out);
-	return 0;
+	return found ? 0 : db_no_row("grant", whole, e);
 }
 
 static void bind_end(sqlite3_stmt *st, const char *id, const struct store_end *end)

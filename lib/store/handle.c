@@ -78,27 +78,17 @@ int store_handle_insert(struct store *s, const struct store_handle *h, struct cl
 	return db_insert(s, &table, &row, e);
 }
 
-/* The first row of "SELECT ... <tail>" with :id bound to `id`. */
 static int first(struct store *s, const char *tail, const char *id, struct store_handle *out,
 	struct cl_err *e)
 {
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
-	bool row;
+	bool found;
 
-	db_select(&table, &sql);
-	cl_buf_adds(&sql, tail);
-	if (db_prepare(s, sql.p, &st, e))
+	if (db_find(s, &table, tail, id, out, &found, e))
 		return -1;
-	db_text(st, ":id", id);
-	if (db_step(s, st, &row, e))
-		return -1;
-	if (!row) {
-		(void)cl_fail(e, CL_ENOTFOUND, "there is no handle of '%s'", id);
-		return cl_fix(e, "'cloop runs list' shows what has run");
-	}
-	db_read(st, &table, out);
-	return 0;
+	if (found)
+		return 0;
+	(void)cl_fail(e, CL_ENOTFOUND, "there is no handle of '%s'", id);
+	return cl_fix(e, "'cloop runs list' shows what has run");
 }
 
 int store_handle_get(struct store *s, const char *id, struct store_handle *out, struct cl_err *e)

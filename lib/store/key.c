@@ -48,19 +48,7 @@ int store_key_each(struct store *s, store_key_fn fn, void *arg, struct cl_err *e
 int store_key_get(
 	struct store *s, const char *id, struct store_key *out, bool *found, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
-
-	db_select(&table, &sql);
-	cl_buf_adds(&sql, " WHERE id = :id");
-	if (db_prepare(s, sql.p, &st, e))
-		return -1;
-	db_text(st, ":id", id);
-	if (db_step(s, st, found, e))
-		return -1;
-	if (*found)
-		db_read(st, &table, out);
-	return 0;
+	return db_find(s, &table, " WHERE id = :id", id, out, found, e);
 }
 
 int store_key_primary(struct store *s, char **id, struct cl_err *e)

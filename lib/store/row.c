@@ -122,6 +122,24 @@ void db_read(sqlite3_stmt *st, const struct db_table *t, void *row)
 	}
 }
 
+int db_find(struct store *s, const struct db_table *t, const char *tail, const char *id, void *row,
+	bool *found, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	db_select(t, &sql);
+	cl_buf_adds(&sql, tail);
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	db_text(st, ":id", id);
+	if (db_step(s, st, found, e))
+		return -1;
+	if (*found)
+		db_read(st, t, row);
+	return 0;
+}
+
 void db_release(const struct db_table *t, void *row)
 {
 	for (size_t i = 0; i < t->ncols; i++)

@@ -109,24 +109,13 @@ int store_run_insert(struct store *s, const struct store_run *r, struct cl_err *
 
 int store_run_get(struct store *s, const char *id, struct store_run *out, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
 	cleanup_free char *whole = NULL;
-	bool row;
+	bool found;
 
-	if (store_id(s, "run", "run", "run_", id, &whole, e))
+	if (store_id(s, "run", "run", "run_", id, &whole, e) ||
+		db_find(s, &table, " WHERE id = :id", whole, out, &found, e))
 		return -1;
-	db_select(&table, &sql);
-	cl_buf_adds(&sql, " WHERE id = :id");
-	if (db_prepare(s, sql.p, &st, e))
-		return -1;
-	db_text(st, ":id", whole);
-	if (db_step(s, st, &row, e))
-		return -1;
-	if (!row)
-		return db_no_row("run", id, e);
-	db_read(st, &table, out);
-	return 0;
+	return found ? 0 : db_no_row("run", id, e);
 }
 
 int store_run_set(
