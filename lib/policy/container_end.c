@@ -83,6 +83,7 @@ static const struct {
 	{"network ", "not found", CT_NO_NETWORK},
 	{"no container with name or id", NULL, CT_NO_CONTAINER},
 	{"no such container", NULL, CT_NO_CONTAINER},
+	{"container not known", NULL, CT_NO_CONTAINER},
 	{"can only kill running", NULL, CT_NO_CONTAINER},
 	{"is not running", NULL, CT_NO_CONTAINER},
 	{"container state improper", NULL, CT_NO_CONTAINER},

@@ -74,17 +74,30 @@ static int parse(
 	return 0;
 }
 
+/* podman looks again at each container that it has listed; one that went meanwhile fails it. */
+static int podman_ps(const struct engine *en, struct cl_buf *text, struct cl_err *e)
+{
+	const char *const args[] = {"ps", "--all", "--external", "--format", "json", NULL};
+	int rc = -1;
+
+	for (int i = 0; i < 5 && rc; i++) {
+		cl_buf_reset(text);
+		rc = engine_call(en, "list containers", NULL, args, ENGINE_ASK_MS, text, e);
+		if (rc && e->code != CL_ENOTFOUND)
+			break;
+	}
+	return rc;
+}
+
 static int podman_list(const struct engine *en, const char *prefix, struct engine_containers *out,
 	struct cl_err *e)
 {
-	const char *const args[] = {"ps", "--all", "--external", "--format", "json", NULL};
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	json_t *row;
 	size_t i;
 
-	if (engine_call(en, "list containers", NULL, args, ENGINE_ASK_MS, &text, e) ||
-		parse(en, &text, &d, e))
+	if (podman_ps(en, &text, e) || parse(en, &text, &d, e))
 		return -1;
 	json_array_foreach (d.root, i, row) {
 		const json_t *names = json_object_get(row, "Names");

@@ -27,11 +27,13 @@ static void write_file(const char *name, mode_t mode, const char *text)
 	(void)chmod(path, mode);
 }
 
-/* An engine whose answers are files: "$0" prints out.<first words>, or fails with err. */
+/* An engine whose answers are files: "$0" prints out.<first words>, or fails with err, or first
+ * with once. */
 static void fake(const char *name, struct engine *en)
 {
 	const char *script = "#!/bin/sh\n"
 			     "d=$(dirname \"$0\"); echo \"$*\" >> $d/calls\n"
+			     "[ -e $d/once ] && { cat $d/once >&2; rm $d/once; exit 125; }\n"
 			     "f=$d/out.$1; [ -e $d/out.$1.$2 ] && f=$d/out.$1.$2\n"
 			     "[ -e \"$f\" ] && cat \"$f\"\n"
 			     "[ -e $d/env ] && env > $d/env\n"
@@ -260,6 +262,27 @@ void test_containers__both_engines(void)
 		CHECK_INT(c.v[0].exited_at, 0);
 	}
 	engine_containers_release(&c);
+	end(&en);
+}
+
+/* podman fails as a whole when one of those that it lists goes meanwhile. */
+void test_containers__one_goes_while_it_lists(void)
+{
+	struct engine_containers c = ENGINE_CONTAINERS_INIT;
+	struct engine en = ENGINE_INIT;
+	struct cl_err e;
+
+	fake("podman", &en);
+	write_file(
+		"out.ps", 0600, "[{\"Id\":\"a\",\"Names\":[\"cloop-a\"],\"State\":\"running\"}]");
+	write_file("once", 0600,
+		"Error: determining buildah container for container b: container not known\n");
+	CHECK_INT(engine_containers(&en, "cloop-", &c, &e), 0);
+	CHECK_INT(c.n, 1);
+	engine_containers_release(&c);
+	write_file("once", 0600, "Error: boom\n");
+	CHECK_INT(engine_containers(&en, "cloop-", &c, &e), -1);
+	CHECK_HAS(e.msg, "boom");
 	end(&en);
 }
 
