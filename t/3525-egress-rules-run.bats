@@ -187,12 +187,12 @@ reached() {
 	exits 0 run_in -- true
 	hub_config_public
 	# A row that somebody altered, and one that says what nobody can read.
-	sqlite3 "$HUB/.cloop/state.db" "UPDATE egress_rules SET rules = '{}' WHERE level = 'project' AND rules IS NOT NULL"
+	sqlite3 -cmd ".timeout 10000" "$HUB/.cloop/state.db" "UPDATE egress_rules SET rules = '{}' WHERE level = 'project' AND rules IS NOT NULL"
 	exits 125 run_in -- true
 	has "$stderr" "are not as they were written"
 	rules set -p "$P" --internet --ports 443 > /dev/null 2>&1
 	reached 93.184.216.34:443
-	sqlite3 "$HUB/.cloop/state.db" "DROP TABLE egress_rules"
+	sqlite3 -cmd ".timeout 10000" "$HUB/.cloop/state.db" "DROP TABLE egress_rules"
 	exits 125 run_in -- true
 	has "$stderr" "egress_rules"
 	sqlite3 "$HUB/.cloop/state.db" "$(grep -v '^--' "$SRC"/share/schema/*-egress-rules.sql)"

@@ -130,7 +130,7 @@ cloop-run:   blocked 93.184.216.34:80/tcp, port 80 is not one executor container
 }
 
 @test "a destination that is last tried long ago is forgotten" {
-	sqlite3 "$HUB/.cloop/state.db" "UPDATE blocked SET last_at = 1000, first_at = 1000"
+	sqlite3 -cmd ".timeout 10000" "$HUB/.cloop/state.db" "UPDATE blocked SET last_at = 1000, first_at = 1000"
 	[[ $(host cloop sweep) =~ forgot\ [0-9]+\ blocked\ destinations ]]
 	same "$(blocked -n 0)" "nothing was blocked"
 }

@@ -20,7 +20,8 @@ steps() { jq -nr '$ARGS.positional | ".setup = \(tojson)"' --args "$@"; }
 nothing_left() {
 	same "$(podman ps -a --external --format '{{.Names}}')" ""
 	same "$(ls "$CLOOP_RUN_DIR/build" "$CLOOP_RUN_DIR/lock" "$CLOOP_RUN_DIR/netns" 2>/dev/null | grep -v '^$' | grep -v ':$' || true)" ""
-	! ls -d /sys/fs/cgroup/*/cloop/build-* 2>/dev/null
+	# One of that name is made up by t/5150-reap.bats, which may run beside this suite.
+	same "$(ls -d /sys/fs/cgroup/*/cloop/build-* 2>/dev/null | grep -v '/build-00000000000014$')" ""
 }
 
 @test "steps are committed over the base, whose command and user stay" {
