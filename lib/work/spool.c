@@ -113,7 +113,7 @@ static void mark_end(struct spool *s)
 	(void)put(s, s->size, &iov, 1);
 }
 
-/* Finds the end of the last whole record of the open segment, whose first number is `first`. */
+/* Goes over the records of the open segment, which are numbered `first` or above, to their end. */
 static int find_end(struct spool *s, uint64_t first, struct cl_err *e)
 {
 	struct spool_header h;
@@ -129,11 +129,9 @@ static int find_end(struct spool *s, uint64_t first, struct cl_err *e)
 			s->next = h.seq;
 			break;
 		}
-		s->size += sizeof(h) + h.len;
+		s->size += spool_span(h.len);
 		s->next = h.seq + 1;
 	}
-	/* Half a record may stand here, and what follows it is not to be trusted. */
-	mark_end(s);
 	return 0;
 }
 
@@ -162,19 +160,30 @@ static void drop_oldest(struct spool *s)
 	memmove(s->first, s->first + 1, s->n * sizeof(*s->first));
 }
 
-/* Takes up the segments that an earlier writer left. */
+/*
+ * Takes up the segments that an earlier writer left. The last one may have got its name and no
+ * mark yet: what was passing by then shows at the end of the one before.
+ */
 static int resume(struct spool *s, struct cl_err *e)
 {
 	size_t n;
 	cleanup_free uint64_t *first = spool_segments(s->dirfd, &n);
+	uint64_t before = 0;
 
 	for (size_t i = 0; i < n; i++)
 		push_segment(s, first[i]);
 	if (!s->n)
 		push_segment(s, 1);
-	if (open_segment(s, s->first[s->n - 1], e))
-		return -1;
-	return find_end(s, s->first[s->n - 1], e);
+	for (size_t i = s->n > 1 ? s->n - 2 : 0; i < s->n; i++) {
+		if (open_segment(s, s->first[i], e) || find_end(s, s->first[i], e))
+			return -1;
+		if (s->next < before)
+			s->next = before;
+		before = s->next;
+	}
+	/* Half a record may stand here, and what follows it is not to be trusted. */
+	mark_end(s);
+	return 0;
 }
 
 int spool_open(const char *dir, uint64_t max_bytes, struct spool **out, struct cl_err *e)
@@ -209,7 +218,8 @@ static bool make_room(struct spool *s, size_t len)
 	char old[SPOOL_NAME_LEN + 1], name[SPOOL_NAME_LEN + 1];
 	struct cl_err ignored;
 
-	if (s->fd >= 0 && (!s->size || s->size + 2 * sizeof(struct spool_header) + len <= s->seg))
+	if (s->fd >= 0 &&
+		(!s->size || s->size + spool_span(len) + sizeof(struct spool_header) <= s->seg))
 		return true;
 	for (; s->n >= SPOOL_SEGMENTS; drop_oldest(s)) {
 		spool_segment_name(s->first[0], old);
@@ -240,7 +250,7 @@ static uint64_t commit(
 	h.check = spool_header_check(&h);
 	if (!put(s, s->size, &iov, 1))
 		return 0;
-	s->size += sizeof(h) + len;
+	s->size += spool_span(len);
 	return seq;
 }
 
@@ -248,7 +258,9 @@ uint64_t spool_append(
 	struct spool *s, enum spool_stream stream, const void *p, size_t len, int64_t now_ms)
 {
 	struct spool_header end = end_mark(s, s->next + 1);
-	struct iovec iov[2] = {{(void *)(uintptr_t)p, len}, {&end, sizeof(end)}};
+	char pad[sizeof(end)] = {0};
+	struct iovec iov[3] = {{(void *)(uintptr_t)p, len},
+		{pad, spool_span(len) - sizeof(end) - len}, {&end, sizeof(end)}};
 	uint64_t seq;
 	bool room;
 
@@ -257,7 +269,7 @@ uint64_t spool_append(
 	/* Half a record is no record; its number stays used, so the gap shows. */
 	room = make_room(s, len);
 	seq = s->next++;
-	if (!room || !put(s, s->size + sizeof(end), iov, 2)) {
+	if (!room || !put(s, s->size + sizeof(end), iov, 3)) {
 		mark_end(s);
 		return 0;
 	}
@@ -327,7 +339,7 @@ uint64_t spool_append_pipe(
 	whole = fill(s, fd, len) && whole;
 	s->passing--;
 	end = end_mark(s, s->next);
-	if (!whole || !put(s, s->size + sizeof(end) + len, &iov, 1)) {
+	if (!whole || !put(s, s->size + spool_span(len), &iov, 1)) {
 		mark_end(s);
 		return 0;
 	}

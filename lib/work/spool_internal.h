@@ -7,7 +7,9 @@
 /*
  * What stands before each chunk in a segment file; host byte order, never leaves the host. It is
  * written after its chunk and after the header that ends the log behind that, so a record is
- * whole when its header is; `check` tells one that is just being written.
+ * whole when its header is; `check` tells one that is just being written. Headers stand at
+ * multiples of their size: one that crossed a page could be written by half, because the kernel
+ * looks for a SIGKILL between two pages (generic_perform_write).
  *
  * A segment that is used again holds old bytes, chosen by the workload. They are never taken for
  * records: what follows the last record is always a SPOOL_END, and at the start of the segment
@@ -21,9 +23,16 @@ struct spool_header {
 	uint32_t stream;
 	uint32_t check;
 };
+_Static_assert(sizeof(struct spool_header) == 32, "divides a page");
 #define SPOOL_MAGIC 0x636c6f68u
 /* Ends the log. `seq` is the next record's number: one more while something is passing by. */
 #define SPOOL_END 0x636c6f65u
+
+/* How far it is from one header to the next over a chunk of `len` bytes. */
+static inline uint64_t spool_span(uint64_t len)
+{
+	return (2 * sizeof(struct spool_header) - 1 + len) & ~(sizeof(struct spool_header) - 1);
+}
 
 /* Segment names: 16 hex digits of the first number in it, and ".seg". */
 #define SPOOL_NAME_LEN 20

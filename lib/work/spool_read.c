@@ -93,7 +93,7 @@ static bool read_record(struct spool_reader *r, struct spool_record *rec)
 	/* The name goes before the first byte does, so what was read under it is the record. */
 	if (!current(r))
 		return false;
-	r->at += sizeof(h) + h.len;
+	r->at += spool_span(h.len);
 	r->least = h.seq + 1;
 	*rec = (struct spool_record){h.seq, (enum spool_stream)h.stream, h.time_ms, r->data, h.len};
 	return true;

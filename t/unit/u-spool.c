@@ -87,12 +87,35 @@ void test_spool__a_torn_tail_is_cut(void)
 	CHECK_INT(spool_append(s, SPOOL_STDOUT, "second", 6, 1), 2);
 	spool_close(s);
 	CHECK_INT(stat(seg, &st), 0);
-	CHECK_INT(truncate(seg, st.st_size - 42), 0);
+	/* The mark of the end, the padding, and some of what is in the record. */
+	CHECK_INT(truncate(seg, st.st_size - 62), 0);
 	CHECK_INT(read_all(dir, 0, &first, &last), 1);
 	CHECK_INT(spool_open(dir, 0, &s, &e), 0);
 	CHECK_INT(spool_append(s, SPOOL_STDOUT, "again", 5, 1), 2);
 	spool_close(s);
 	CHECK_INT(read_all(dir, 0, &first, &last), 2);
+	wipe(dir);
+}
+
+/* Killed while a new segment had its name and no mark, and something was passing by. */
+void test_spool__a_segment_without_a_mark(void)
+{
+	char *dir = folder();
+	cleanup_free char *seg = cl_asprintf("%s/0000000000000002.seg", dir);
+	struct spool *s = NULL;
+	uint64_t first, last;
+	struct cl_err e;
+
+	CHECK_INT(spool_open(dir, 0, &s, &e), 0);
+	CHECK_INT(spool_append(s, SPOOL_STDOUT, "one", 3, 1), 1);
+	spool_begin(s);
+	spool_close(s);
+	CHECK_INT(close(open(seg, O_CREAT | O_WRONLY | O_CLOEXEC, 0600)), 0);
+	CHECK_INT(spool_open(dir, 0, &s, &e), 0);
+	CHECK_INT(spool_append(s, SPOOL_STDOUT, "three", 5, 1), 3);
+	spool_close(s);
+	CHECK_INT(read_all(dir, 0, &first, &last), 2);
+	CHECK_INT(last, 3);
 	wipe(dir);
 }
 
