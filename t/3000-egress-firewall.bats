@@ -55,7 +55,7 @@ DROP  127.0.0.1 127.0.0.1:80/tcp — loopback'
 
 @test "answers and policies as JSON" {
 	exits 1 fw "${GUIDE[@]}" --json --check 10.4.5.6:443 --check 1.1.1.1:22
-	same "$(jq -c '[.query,.address,.port,.proto,.verdict,.reason,.rule]' <<< "$output")" \
+	same "$(jq -c '[.query,.address,.port,.protocol,.verdict,.reason,.rule]' <<< "$output")" \
 		'["10.4.5.6:443/tcp","10.4.5.6",443,"tcp","drop","private (RFC1918/ULA)",28]
 ["1.1.1.1:22/tcp","1.1.1.1",22,"tcp","drop","default deny",null]'
 	exits 0 fw "${GUIDE[@]}" --json

@@ -64,7 +64,7 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 @test "JSON says the same exactly" {
 	exits 1 diff_ a.json b.yaml --json
 	same "$(jq -c '.newly_allowed | del(.groups[].before, .groups[].after)' <<< "$output")" \
-		'{"groups":[{"addresses":256,"example":"10.8.0.0:443/tcp","family":4,"nranges":1,"ports":[[443,443]],"proto":"tcp","ranges":["10.8.0.0/24"]}],"ipv4":{"addresses":256,"destinations":256},"ipv6":{"addresses":"0","destinations":"0"}}'
+		'{"groups":[{"addresses":256,"example":"10.8.0.0:443/tcp","family":4,"nranges":1,"ports":[[443,443]],"protocol":"tcp","ranges":["10.8.0.0/24"]}],"ipv4":{"addresses":256,"destinations":256},"ipv6":{"addresses":"0","destinations":"0"}}'
 	same "$(jq -c '.newly_allowed.groups[0] | .before, .after' <<< "$output")" \
 		'{"level":null,"reason":"private (RFC1918/ULA)","rule":26,"verdict":"drop"}
 {"level":null,"reason":"granted CIDR (waives private (RFC1918/ULA))","rule":9,"verdict":"allow"}'

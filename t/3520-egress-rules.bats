@@ -174,6 +174,22 @@ port 22 is not one of the ports of executor box (80, 443)"
 	has "$stderr" "executor 'open' has no egress filter, so that the stored rules of project $P, version 1, would not be enforced"
 }
 
+@test "an executor that is not there, or cannot run anything, has one status in every verb" {
+	a_hub
+	local x
+	for x in bo nobody; do
+		for ask in "rules set -e $x --internet --ports 443" "rules set -p $P --on $x --internet --ports 443" \
+			"effective -e $x --check 1.1.1.1:443" "firewall --executor $x --check 1.1.1.1:443" \
+			"firewall verify --executor $x" "firewall diff executor:$x none" "fits none executor:$x"; do
+			# shellcheck disable=SC2086 # the words of a command
+			exits 78 cloop-egress $ask
+			has "$stderr" "configures no executor '$x'"
+			has "$stderr" "fix: "
+		done
+	done
+	has "$stderr" "there are: box, open, alone, narrow"
+}
+
 @test "what a set may hold" {
 	a_hub
 	jq -nc '{allow_ports: [443], allow_cidrs: [range(256) | "10.8.\(.).0/24"]}' > ok.json
@@ -200,7 +216,7 @@ port 22 is not one of the ports of executor box (80, 443)"
 	exits 64 rules set --internet --ports 443
 	exits 64 rules set -e box -p "$P" --internet --ports 443
 	exits 64 rules set -e box --on box --internet --ports 443
-	exits 65 rules set -e nobody --internet --ports 443
+	exits 78 rules set -e nobody --internet --ports 443
 	exits 65 rules set -p "$BATS_TEST_TMPDIR/nowhere" --internet --ports 443
 	# Nothing named is nothing reached.
 	rules clear -e box > /dev/null

@@ -16,7 +16,7 @@ static void answer_json(const struct eg_question *q, const char *addr, const cha
 	(void)json_object_set_new(obj, "query", json_string(query));
 	(void)json_object_set_new(obj, "address", json_string(addr));
 	(void)json_object_set_new(obj, "port", json_integer(q->to.port));
-	(void)json_object_set_new(obj, "proto", json_string(eg_proto_name(q->proto)));
+	(void)json_object_set_new(obj, "protocol", json_string(eg_proto_name(q->proto)));
 	(void)json_object_set_new(
 		obj, "verdict", json_string(a->verdict == EG_ALLOW ? "allow" : "drop"));
 	(void)json_object_set_new(obj, "reason", json_string(a->reason));

@@ -200,7 +200,7 @@ static json_t *group_json(const struct report *r, const struct change_group *g)
 
 	change_example_text(&g->like.example, &example);
 	(void)json_object_set_new(o, "family", json_integer(g->like.family));
-	(void)json_object_set_new(o, "proto", json_string(eg_proto_name(g->like.proto)));
+	(void)json_object_set_new(o, "protocol", json_string(eg_proto_name(g->like.proto)));
 	(void)json_object_set_new(o, "ports", ports_json(&g->like));
 	(void)json_object_set_new(o, "addresses", number(g->like.family, g->addresses));
 	(void)json_object_set_new(o, "nranges", json_integer((json_int_t)g->n));

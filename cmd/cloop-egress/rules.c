@@ -78,10 +78,7 @@ static int find_executor(struct cl_ctx *c, const struct rules_scope *r,
 
 	if (!r->project && cl_given(c, "on"))
 		return cl_usage(c, e, "--on goes with --project");
-	if (!(on ? cfg_executor_find(&r->cfg, on, x, e) : cfg_executor(&r->cfg, NULL, x, e)))
-		return 0;
-	e->code = CL_ENOTFOUND;
-	return -1;
+	return on ? cfg_executor_find(&r->cfg, on, x, e) : cfg_executor(&r->cfg, NULL, x, e);
 }
 
 static int no_filter(struct cl_ctx *c, const struct rules_scope *r, const struct cfg_executor *x,

@@ -154,8 +154,9 @@ int cfg_first_error(const struct cfg *c, struct cl_err *e);
 
 /*
  * The executor with that id, or the default one (the first) when id is NULL, whether it is
- * enabled or not. CL_EREFUSED with constraint "executor" when there is none (what was
- * probably meant in the fix) or when it is out of service, with the reason.
+ * enabled or not. CL_ECONFIG with constraint "executor" when there is none (what was
+ * probably meant in the fix) or when it is out of service, with the reason: the same for every
+ * command, and never status 1, which is an answer.
  */
 int cfg_executor_find(
 	const struct cfg *c, const char *id, const struct cfg_executor **out, struct cl_err *e);

@@ -93,9 +93,9 @@ static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 	all = cl_join(ids, c->nexecutors, ", ");
 	free(ids);
 	if (id)
-		(void)cl_fail(e, CL_EREFUSED, "%s configures no executor '%s'", c->file, id);
+		(void)cl_fail(e, CL_ECONFIG, "%s configures no executor '%s'", c->file, id);
 	else
-		(void)cl_fail(e, CL_EREFUSED, "%s configures no executor", c->file);
+		(void)cl_fail(e, CL_ECONFIG, "%s configures no executor", c->file);
 	if (near)
 		(void)cl_fix(e, "did you mean '%s'?", near);
 	else if (c->nexecutors)
@@ -126,7 +126,7 @@ int cfg_executor_find(
 		*out = x;
 		return 0;
 	}
-	(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is out of service: %s", x->id,
+	(void)cl_fail(e, CL_ECONFIG, "the executor '%s' is out of service: %s", x->id,
 		x->disabled_reason);
 	(void)cl_fix(e, "%s", x->disabled_fix ? x->disabled_fix : "cloop hub config check");
 	return refuse_executor(c, x, e);
@@ -143,7 +143,7 @@ int cfg_executor(
 	if (x->enabled)
 		return 0;
 	*out = NULL;
-	(void)cl_fail(e, CL_EREFUSED, "the executor '%s' is off", x->id);
+	(void)cl_fail(e, CL_ECONFIG, "the executor '%s' is off", x->id);
 	(void)cl_fix(e, "set %s.enabled: true in %s", x->key, c->file);
 	return refuse_executor(c, x, e);
 }

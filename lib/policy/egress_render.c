@@ -98,7 +98,7 @@ static json_t *rule_json(const struct eg_rule *r)
 	(void)json_object_set_new(
 		obj, "verdict", json_string(r->verdict == EG_ALLOW ? "allow" : "drop"));
 	(void)json_object_set_new(obj, "prefix", json_string(prefix));
-	(void)json_object_set_new(obj, "proto", json_string(eg_proto_name(r->proto)));
+	(void)json_object_set_new(obj, "protocol", json_string(eg_proto_name(r->proto)));
 	(void)json_object_set_new(obj, "ports", ports);
 	(void)json_object_set_new(obj, "reason", json_string(r->reason));
 	(void)json_object_set_new(obj, "local", json_boolean(r->local));

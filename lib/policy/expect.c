@@ -150,7 +150,7 @@ static int take_proto(void *data, const char *text, struct cl_err *e)
 			return 0;
 		}
 	}
-	(void)cl_fail(e, CL_EDATA, "proto: '%.40s' is unknown", text);
+	(void)cl_fail(e, CL_EDATA, "protocol: '%.40s' is unknown", text);
 	return cl_fix(e, "write tcp, udp, any (ICMP and the rest) or all");
 }
 
@@ -184,7 +184,7 @@ static int need_verdict(struct cl_doc *d, const json_t *list, size_t i, const js
 static int check_sense(struct cl_doc *d, const json_t *list, size_t i, const json_t *obj,
 	const struct exp_case *c, struct cl_err *e)
 {
-	bool given = cl_doc_has(obj, "ports") || cl_doc_has(obj, "proto");
+	bool given = cl_doc_has(obj, "ports") || cl_doc_has(obj, "protocol");
 	size_t endpoints = 0;
 
 	for (size_t k = 0; k < c->ntargets; k++)
@@ -200,11 +200,11 @@ static int check_sense(struct cl_doc *d, const json_t *list, size_t i, const jso
 	}
 	if (given && endpoints) {
 		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e,
-			"'ports' and 'proto' do not go with a destination that has a port");
+			"'ports' and 'protocol' do not go with a destination that has a port");
 		return cl_fix(e, "write the address alone, or put it into a test of its own");
 	}
 	if (c->nports && c->protos == 1u << EG_PROTO_ANY) {
-		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e, "proto any has no ports");
+		(void)cl_doc_fail(d, list, NULL, i, CL_EDATA, e, "protocol any has no ports");
 		return cl_fix(e, "leave 'ports' out");
 	}
 	return 0;
@@ -213,7 +213,7 @@ static int check_sense(struct cl_doc *d, const json_t *list, size_t i, const jso
 static int read_case(
 	struct cl_doc *d, const json_t *list, size_t i, struct exp_suite *out, struct cl_err *e)
 {
-	static const char *const known[] = {"name", "allow", "drop", "ports", "proto", "reason"};
+	static const char *const known[] = {"name", "allow", "drop", "ports", "protocol", "reason"};
 	json_t *obj = json_array_get(list, i);
 	struct exp_case *c;
 	struct filling f = {.suite = out, .lists = true};
@@ -235,7 +235,7 @@ static int read_case(
 	f.to = (struct exp_targets){&c->targets, &c->ntargets, &c->cap};
 	if (each_text(d, obj, verdict, take_target, &f, e) ||
 		each_text(d, obj, "ports", take_port, c, e) ||
-		each_text(d, obj, "proto", take_proto, c, e) ||
+		each_text(d, obj, "protocol", take_proto, c, e) ||
 		cl_doc_str(d, obj, "name", &name, e) || cl_doc_str(d, obj, "reason", &reason, e) ||
 		check_sense(d, list, i, obj, c, e))
 		return -1;

@@ -307,6 +307,8 @@ void test_config__default_executor(void)
 	CHECK_STR(x->runtime, "");
 	CHECK_INT(cfg_executor(&f.cfg, "c", &x, &f.e), -1);
 	CHECK_HAS(f.e.fix, "b, a");
+	/* Whoever asks gets the same status, and never that of an answer. */
+	CHECK_INT(f.e.code, CL_ECONFIG);
 	cfg_release(&f.cfg);
 	read_text(&f, "", 0);
 	CHECK_INT(cfg_executor(&f.cfg, NULL, &x, &f.e), -1);
@@ -315,6 +317,7 @@ void test_config__default_executor(void)
 	read_text(&f, "executors: {container: {}}", 26);
 	CHECK_INT(cfg_executor(&f.cfg, NULL, &x, &f.e), -1);
 	CHECK_HAS(f.e.msg, "is off");
+	CHECK_INT(f.e.code, CL_ECONFIG);
 	cfg_release(&f.cfg);
 }
 
