@@ -53,6 +53,7 @@ struct scrub {
 	struct cl_buf buf;
 	size_t left;
 	size_t covered;  /* of the held ones, taken out already */
+	size_t shown;    /* of the held ones, left already because it was quiet */
 	unsigned follow; /* what goes on with a credential that was too long to hold */
 	struct span *spans;
 	size_t nspans, spans_cap;
@@ -109,7 +110,7 @@ void scrub_freep(struct scrub **s)
 
 size_t scrub_held(const struct scrub *s)
 {
-	return s->buf.len - s->left;
+	return s->buf.len - s->left - s->shown;
 }
 
 unsigned long long scrub_count(const struct scrub *s)
@@ -373,15 +374,17 @@ static size_t find_credentials(struct scrub *s, bool whole)
 /* What is before `hold` leaves, the spans taken out; those that reach beyond stay in mind. */
 static void emit(struct scrub *s, size_t hold, struct cl_buf *out)
 {
-	size_t done = s->left + s->covered;
+	size_t gone = s->left + s->covered,
+	       done = s->shown > s->covered ? s->left + s->shown : gone;
 
 	for (size_t i = 0; i < s->nspans; i++) {
 		size_t from = s->spans[i].from < s->left ? s->left : s->spans[i].from;
 
 		if (from >= hold && from >= done)
 			break;
-		if (from >= done) {
-			cl_buf_add(out, s->buf.p + done, from - done);
+		/* Of one whose beginning was shown, the rest. */
+		if (from >= done || (from >= gone && s->spans[i].to > done)) {
+			cl_buf_add(out, s->buf.p + done, from > done ? from - done : 0);
 			cl_buf_adds(out, CP_REDACTED);
 			s->count++;
 		}
@@ -389,7 +392,8 @@ static void emit(struct scrub *s, size_t hold, struct cl_buf *out)
 	}
 	if (done < hold)
 		cl_buf_add(out, s->buf.p + done, hold - done);
-	s->covered = done > hold ? done - hold : 0;
+	s->covered = done > hold && done > s->left + s->shown ? done - hold : 0;
+	s->shown = s->left + s->shown > hold ? s->left + s->shown - hold : 0;
 }
 
 /* Keeps the held bytes, and in front of them what a detector may have to look back at. */
@@ -447,6 +451,39 @@ void scrub_feed(struct scrub *s, const void *in, size_t len, struct cl_buf *out)
 	}
 }
 
+/* Where what is held may be a credential already, were it to end here; the end if it is none. */
+static size_t find_pending(struct scrub *s)
+{
+	size_t more = find_credentials(s, false), n = s->buf.len;
+
+	if (more == n)
+		return n;
+	(void)find_credentials(s, true);
+	return s->nspans && s->spans[s->nspans - 1].to == n ? more : n;
+}
+
+void scrub_quiet(struct scrub *s, struct cl_buf *out)
+{
+	size_t hold, begun;
+
+	if (s->stale && s->nforms)
+		rebuild(s);
+	s->nspans = 0;
+	hold = s->patterns ? find_pending(s) : s->buf.len;
+	if (s->nforms)
+		find_values(s);
+	begun = find_begun(s);
+	if (begun < hold && s->buf.len - begun >= SCRUB_MIN)
+		hold = begun;
+	emit(s, hold, out);
+	if (begun < hold) {
+		s->shown += hold - begun;
+		s->covered += s->covered ? hold - begun : 0;
+		hold = begun;
+	}
+	keep(s, hold);
+}
+
 void scrub_flush(struct scrub *s, struct cl_buf *out)
 {
 	size_t begun;
@@ -463,6 +500,6 @@ void scrub_flush(struct scrub *s, struct cl_buf *out)
 		add_span(s, begun, s->buf.len);
 	emit(s, s->buf.len, out);
 	cl_buf_reset(&s->buf);
-	s->left = s->covered = 0;
+	s->left = s->covered = s->shown = 0;
 	s->follow = 0;
 }

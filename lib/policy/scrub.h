@@ -37,6 +37,12 @@ void scrub_feed(struct scrub *s, const void *in, size_t len, struct cl_buf *out)
  * SCRUB_MIN bytes or more. The scrubber can be used for another stream.
  */
 void scrub_flush(struct scrub *s, struct cl_buf *out);
+/*
+ * Nothing has come for a while, and somebody may wait for what is held back: the beginning of a
+ * value that is shorter than SCRUB_MIN leaves, and so does what is no credential as it stands.
+ * What goes on with it is still known for what it is: the rest of it is taken out.
+ */
+void scrub_quiet(struct scrub *s, struct cl_buf *out);
 /* Bytes that are held back, and how many times something was taken out so far. */
 size_t scrub_held(const struct scrub *s);
 unsigned long long scrub_count(const struct scrub *s);

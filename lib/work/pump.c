@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +19,7 @@
 
 #define PUMP_CHUNK SPOOL_MAX_RECORD
 #define PUMP_PIPE  (1 << 20) /* a client's pipe that was full: a sixth less time than 256 KiB */
+#define PUMP_QUIET 250       /* ms after which whoever reads along is not kept waiting */
 
 /* How a descriptor is written without ever blocking the thread for good. */
 struct sink {
@@ -51,6 +53,12 @@ struct pump {
 	atomic_uint events;
 	atomic_int error; /* errno of the write that failed */
 	char *chunk;
+	/* Taking secrets out; NULL: there are none. */
+	pthread_mutex_t scrub_lock; /* guards scrub */
+	struct scrub *scrub;
+	struct cl_buf clean; /* what may leave */
+	bool holds;          /* something is held back since it was last quiet */
+	bool passing;        /* the log is told that bytes are neither there nor lost yet */
 };
 
 static void tell(struct pump *p, unsigned event)
@@ -241,7 +249,10 @@ static void deliver(struct pump *p, const char *data, size_t len)
 {
 	if (p->log && p->log->spool) {
 		(void)pthread_mutex_lock(&p->log->lock);
-		(void)spool_append(p->log->spool, p->stream, data, len, sys_now_ms());
+		for (size_t at = 0; at < len; at += SPOOL_MAX_RECORD)
+			(void)spool_append(p->log->spool, p->stream, data + at,
+				len - at < SPOOL_MAX_RECORD ? len - at : SPOOL_MAX_RECORD,
+				sys_now_ms());
 		(void)pthread_mutex_unlock(&p->log->lock);
 	}
 	/* A new client arriving mid-chunk gets the chunk by its replay of the log. */
@@ -254,7 +265,7 @@ static void deliver(struct pump *p, const char *data, size_t len)
  */
 static bool passes(const struct pump *p)
 {
-	return (p->sink.splice || p->sink.fd < 0) && p->log->spool && p->tap[0] >= 0;
+	return !p->scrub && (p->sink.splice || p->sink.fd < 0) && p->log->spool && p->tap[0] >= 0;
 }
 
 /*
@@ -329,12 +340,54 @@ static ssize_t pass(struct pump *p)
 	return n;
 }
 
+/* From here to the end of it, bytes that the log has not got may be lost with us. */
+static void set_passing(struct pump *p, bool on)
+{
+	if (p->passing == on || !p->log->spool)
+		return;
+	p->passing = on;
+	(void)pthread_mutex_lock(&p->log->lock);
+	if (on)
+		spool_begin(p->log->spool);
+	else
+		spool_cancel(p->log->spool);
+	(void)pthread_mutex_unlock(&p->log->lock);
+}
+
+/* Hands on what `step` lets go of; what is held back is on its way still. */
+static void let_go(struct pump *p, void (*step)(struct scrub *s, struct cl_buf *out))
+{
+	(void)pthread_mutex_lock(&p->scrub_lock);
+	step(p->scrub, &p->clean);
+	p->holds = false;
+	(void)pthread_mutex_unlock(&p->scrub_lock);
+	deliver(p, p->clean.p, p->clean.len);
+	cl_buf_reset(&p->clean);
+	set_passing(p, scrub_held(p->scrub) > 0);
+}
+
 static ssize_t carry(struct pump *p)
 {
-	ssize_t n = read(p->from.fd, p->chunk, PUMP_CHUNK);
+	struct pollfd ready = {p->from.fd, POLLIN, 0};
+	ssize_t n;
 
-	if (n > 0)
+	if (!poll(&ready, 1, 0)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	set_passing(p, true);
+	n = read(p->from.fd, p->chunk, PUMP_CHUNK);
+	if (n > 0 && p->scrub) {
+		(void)pthread_mutex_lock(&p->scrub_lock);
+		scrub_feed(p->scrub, p->chunk, (size_t)n, &p->clean);
+		p->holds = scrub_held(p->scrub) > 0;
+		(void)pthread_mutex_unlock(&p->scrub_lock);
+		deliver(p, p->clean.p, p->clean.len);
+		cl_buf_reset(&p->clean);
+	} else if (n > 0) {
 		deliver(p, p->chunk, (size_t)n);
+	}
+	set_passing(p, p->scrub && scrub_held(p->scrub));
 	return n;
 }
 
@@ -354,10 +407,14 @@ static void *output_thread(void *arg)
 		/* The workload is over and its pipe is empty: there will be nothing more. */
 		if (n == 0 || errno != EAGAIN || finish)
 			break;
-		(void)poll(fds, 2, -1);
+		if (!poll(fds, 2, p->holds ? PUMP_QUIET : -1))
+			let_go(p, scrub_quiet);
 		if (fds[1].revents)
 			drain_wake(p);
 	}
+	if (p->scrub && !atomic_load(&p->stop))
+		let_go(p, scrub_flush);
+	set_passing(p, false);
 	sink_close(&p->sink);
 	tell(p, PUMP_DONE);
 	return NULL;
@@ -411,14 +468,17 @@ static struct pump *make(int from, int notify)
 	p->notify = notify;
 	p->next_fd = p->wake = p->sink.fd = p->tap[0] = p->tap[1] = -1;
 	(void)pthread_mutex_init(&p->lock, NULL);
+	(void)pthread_mutex_init(&p->scrub_lock, NULL);
+	p->clean = CL_BUF_SECRET;
 	return p;
 }
 
 int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify, int client,
-	struct pump **out, struct cl_err *e)
+	struct scrub *scrub, struct pump **out, struct cl_err *e)
 {
 	struct pump *p = make(from, notify);
 
+	p->scrub = scrub;
 	p->stream = stream;
 	p->log = log;
 	p->next_fd = client;
@@ -460,6 +520,14 @@ void pump_attach(struct pump *p, int fd, const char *replay_dir)
 	wake(p);
 }
 
+void pump_learn(struct pump *p, const char *value, size_t len)
+{
+	(void)pthread_mutex_lock(&p->scrub_lock);
+	if (p->scrub)
+		(void)scrub_add(p->scrub, value, len);
+	(void)pthread_mutex_unlock(&p->scrub_lock);
+}
+
 void pump_finish(struct pump *p)
 {
 	atomic_store(&p->finish, true);
@@ -496,7 +564,12 @@ void pump_free(struct pump *p)
 			(void)close(p->tap[i]);
 	sink_close(&p->sink);
 	(void)pthread_mutex_destroy(&p->lock);
+	(void)pthread_mutex_destroy(&p->scrub_lock);
 	free(p->next_replay);
+	if (p->scrub)
+		explicit_bzero(p->chunk, PUMP_CHUNK);
+	scrub_free(p->scrub);
+	cl_buf_release(&p->clean);
 	free(p->chunk);
 	free(p);
 }

@@ -7,6 +7,7 @@
 #ifndef CL_WORK_PUMP_H
 #define CL_WORK_PUMP_H
 
+#include "policy/scrub.h"
 #include "work/spool.h"
 
 #include <pthread.h>
@@ -28,10 +29,13 @@ struct pump_log {
 /*
  * Starts a thread that reads `from` (a FIFO, taken) until pump_finish. Output goes to
  * the log as `stream` and to `client` (taken; -1: none yet). `notify` is an eventfd that is
- * written when there is news.
+ * written when there is news. With `scrub` (taken, also on failure; NULL: none) neither gets
+ * anything that it takes out.
  */
 int pump_output(int from, enum spool_stream stream, struct pump_log *log, int notify, int client,
-	struct pump **out, struct cl_err *e);
+	struct scrub *scrub, struct pump **out, struct cl_err *e);
+/* One value more that is taken out of what comes from now on. */
+void pump_learn(struct pump *p, const char *value, size_t len);
 /*
  * Starts a thread that copies `from` (a client's stdin, taken) to `to` (the write end
  * of the workload's stdin, taken) and closes it at end of file.

@@ -84,11 +84,11 @@ void shim_start_reading(struct shim *s, int out, int err)
 	s->reading = true;
 	s->due.attach = 0;
 	/* Without a thread the stream is lost, but the workload is still watched. */
-	if (pump_output(
-		    cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, out, &s->out, &e))
+	if (pump_output(cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, out, NULL,
+		    &s->out, &e))
 		s->out_done = true;
-	if (pump_output(
-		    cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, err, &s->err, &e))
+	if (pump_output(cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, err, NULL,
+		    &s->err, &e))
 		s->err_done = true;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "unit.h"
+#include "pump-rig.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "work/pump.h"
@@ -15,23 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static char *folder(void)
-{
-	char *t = cl_strdup("/tmp/cloop-unit-XXXXXX");
-
-	if (!mkdtemp(t))
-		abort();
-	return t;
-}
-
-static void wipe(char *dir)
-{
-	cleanup_free char *cmd = cl_asprintf("rm -rf '%s'", dir);
-
-	(void)!system(cmd); /* lint: allow */
-	free(dir);
-}
-
 void test_pump__replays_and_survives_its_client(void)
 {
 	char *dir = folder();
@@ -46,7 +30,7 @@ void test_pump__replays_and_survives_its_client(void)
 	CHECK_INT(mkfifo(fifo, 0600), 0);
 	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
 	CHECK_INT(spool_open(log, 0, &l.spool, &e), 0);
-	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, -1, &p, &e), 0);
+	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, -1, NULL, &p, &e), 0);
 	CHECK(write(keep, "before", 6) == 6);
 	while (spool_append(l.spool, SPOOL_NOTE, "", 0, 0) < 3)
 		(void)poll(NULL, 0, 5);
@@ -87,7 +71,7 @@ void test_pump__a_first_client_needs_no_log(void)
 	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
 	CHECK(write(keep, "early", 5) == 5);
 	CHECK_INT(pipe(client), 0);
-	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, client[1], &p, &e), 0);
+	CHECK_INT(pump_output(rd, SPOOL_STDOUT, &l, notify, client[1], NULL, &p, &e), 0);
 	CHECK(read(client[0], got, sizeof(got)) == 5);
 	CHECK(!memcmp(got, "early", 5));
 	pump_free(p);
@@ -109,8 +93,9 @@ void test_pump__says_why_the_client_was_given_up(void)
 
 	CHECK_INT(mkfifo(fifo, 0600), 0);
 	CHECK_INT(rundir_open_fifo(fifo, &rd, &keep, &e), 0);
-	CHECK_INT(
-		pump_output(rd, SPOOL_STDOUT, &l, notify, open("/dev/full", O_WRONLY), &p, &e), 0);
+	CHECK_INT(pump_output(
+			  rd, SPOOL_STDOUT, &l, notify, open("/dev/full", O_WRONLY), NULL, &p, &e),
+		0);
 	CHECK(write(keep, "x", 1) == 1);
 	CHECK(read(notify, &n, sizeof(n)) == 8);
 	CHECK(pump_events(p) & PUMP_CLIENT_CLOSED);
@@ -146,68 +131,6 @@ void test_pump__a_shared_stdin_may_be_taken_by_others(void)
 		(void)close(out[i]);
 	}
 	(void)close(notify);
-}
-
-/* A workload's stdout of one test: its folder, its FIFO and its log. */
-struct rig {
-	char *dir, *log, *fifo;
-	int rd, keep, notify;
-	struct pump_log l;
-};
-
-static void rig_make(struct rig *r)
-{
-	struct cl_err e;
-
-	*r = (struct rig){.dir = folder(), .notify = eventfd(0, EFD_CLOEXEC)};
-	(void)signal(SIGPIPE, SIG_IGN);
-	(void)pthread_mutex_init(&r->l.lock, NULL);
-	r->log = cl_asprintf("%s/log", r->dir);
-	r->fifo = cl_asprintf("%s/f", r->dir);
-	CHECK_INT(mkfifo(r->fifo, 0600), 0);
-	CHECK_INT(rundir_open_fifo(r->fifo, &r->rd, &r->keep, &e), 0);
-	CHECK_INT(spool_open(r->log, 0, &r->l.spool, &e), 0);
-}
-
-static void rig_wipe(struct rig *r)
-{
-	spool_close(r->l.spool);
-	(void)close(r->keep);
-	(void)close(r->notify);
-	free(r->log);
-	free(r->fifo);
-	wipe(r->dir);
-}
-
-static void until_done(struct rig *r, struct pump *p)
-{
-	uint64_t n;
-
-	pump_finish(p);
-	do
-		CHECK(read(r->notify, &n, sizeof(n)) == 8);
-	while (!(pump_events(p) & PUMP_DONE));
-}
-
-/* All that the log has of the stream; *gaps numbers are missing. Owned. */
-static struct cl_buf logged(const struct rig *r, uint64_t *gaps)
-{
-	struct spool_reader *reader = NULL;
-	struct cl_buf b = CL_BUF_INIT;
-	struct spool_record rec;
-	uint64_t last = 0;
-	struct cl_err e;
-	bool got = true;
-
-	*gaps = 0;
-	CHECK_INT(spool_reader_open(r->log, 0, &reader, &e), 0);
-	while (!spool_next(reader, &rec, &got, &e) && got) {
-		*gaps += rec.seq - last - 1;
-		last = rec.seq;
-		cl_buf_add(&b, rec.data, rec.len);
-	}
-	spool_reader_close(reader);
-	return b;
 }
 
 /* Numbers one after the other: any piece that is missing, doubled or moved shows. */
@@ -248,7 +171,7 @@ void test_pump__kinds_of_clients(void)
 		rig_make(&r);
 		path = cl_asprintf("%s/client", r.dir);
 		fd = open(path, flags[i] | O_CREAT, 0600);
-		CHECK_INT(pump_output(r.rd, SPOOL_STDOUT, &r.l, r.notify, fd, &p, &e), 0);
+		CHECK_INT(pump_output(r.rd, SPOOL_STDOUT, &r.l, r.notify, fd, NULL, &p, &e), 0);
 		count_on(words, WORDS, &next);
 		CHECK(write(r.keep, words, sizeof(words)) == (ssize_t)sizeof(words));
 		until_done(&r, p);
@@ -293,7 +216,7 @@ void test_pump__a_slow_client_then_none(void)
 
 	rig_make(&r);
 	CHECK_INT(pipe(client), 0);
-	CHECK_INT(pump_output(r.rd, SPOOL_STDOUT, &r.l, r.notify, client[1], &p, &e), 0);
+	CHECK_INT(pump_output(r.rd, SPOOL_STDOUT, &r.l, r.notify, client[1], NULL, &p, &e), 0);
 	(void)fcntl(r.keep, F_SETFL, O_NONBLOCK);
 	for (int tries = 0; tries < 20; tries++)
 		if (write_page(&r, &next, &total))
@@ -319,7 +242,7 @@ static void __attribute__((noreturn)) supervise(struct rig *r, int client, bool 
 
 	if (rundir_open_fifo(r->fifo, &r->rd, &r->keep, &e) ||
 		spool_open(r->log, 0, &r->l.spool, &e) ||
-		pump_output(r->rd, SPOOL_STDOUT, &r->l, r->notify, client, &p, &e))
+		pump_output(r->rd, SPOOL_STDOUT, &r->l, r->notify, client, NULL, &p, &e))
 		_exit(1);
 	if (!last)
 		for (;;)

@@ -225,3 +225,71 @@ void test_stream__large_values_come_out_whole(void)
 	cl_buf_addc(&value, 'x');
 	CHECK(!scrub_add(s, value.p, value.len));
 }
+
+/* Feeds `text`, is quiet, and compares all that has left so far. */
+static void quiet(struct scrub *s, const char *text, struct cl_buf *out, const char *want)
+{
+	scrub_feed(s, text, strlen(text), out);
+	scrub_quiet(s, out);
+	CHECK_STR(out->p, want);
+}
+
+void test_quiet__lets_a_short_beginning_go_and_takes_the_rest(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	CHECK(scrub_add(s, "swordfish-1234", 14));
+	quiet(s, "Go on? s", &out, "Go on? s");
+	CHECK_INT(scrub_held(s), 0);
+	quiet(s, "word", &out, "Go on? sword");
+	/* Eight of them and more are the value's, whoever waits. */
+	quiet(s, "fish-1", &out, "Go on? sword");
+	CHECK_INT(scrub_held(s), 6);
+	quiet(s, "234 sw", &out, "Go on? sword[redacted] sw");
+	quiet(s, "ing\n", &out, "Go on? sword[redacted] swing\n");
+	quiet(s, "swordfish-swordfish-1234", &out,
+		"Go on? sword[redacted] swing\nswordfish-[redacted]");
+	CHECK_INT(scrub_count(s), 2);
+	quiet(s, " swo", &out, "Go on? sword[redacted] swing\nswordfish-[redacted] swo");
+	scrub_flush(s, &out);
+	CHECK_STR(out.p, "Go on? sword[redacted] swing\nswordfish-[redacted] swo");
+}
+
+void test_quiet__a_prompt_leaves_and_a_credential_does_not(void)
+{
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	quiet(s, "api_token: ", &out, "api_token: ");
+	cl_buf_reset(&out);
+	quiet(s, "ghp_0123456789abcdefABCDEF", &out, "");
+	quiet(s, "012345", &out, "");
+	quiet(s, "\n$ ", &out, "[redacted]\n$ ");
+}
+
+/* Whatever is quiet when: no value leaves whole, and with the shown beginnings nothing is lost. */
+void test_quiet__property(void)
+{
+	for (int i = 0; i < 2000 && !unit_failures; i++) {
+		cleanup_scrub struct scrub *s = scrub_new(false);
+		cleanup_buf struct cl_buf out = CL_BUF_INIT, text = CL_BUF_INIT;
+
+		CHECK(scrub_add(s, "abababac", 8));
+		CHECK(scrub_add(s, "babacabab", 9));
+		for (int k = 0; k < 60; k++)
+			cl_buf_addc(&text, (char)('a' + rnd(3) % (2 + (rnd(6) == 0))));
+		for (size_t at = 0, n; at < text.len; at += n) {
+			n = 1 + rnd(5);
+			n = n < text.len - at ? n : text.len - at;
+			scrub_feed(s, text.p + at, n, &out);
+			if (rnd(2))
+				scrub_quiet(s, &out);
+		}
+		scrub_flush(s, &out);
+		if (strstr(out.p, "abababac") || strstr(out.p, "babacabab"))
+			UNIT_FAIL("'%s' became '%s'", text.p, out.p);
+		if (!scrub_count(s))
+			CHECK_STR(out.p, text.p);
+	}
+}
