@@ -133,6 +133,51 @@ said() { [ "$(grep -c 'is back' "$log")" = "$1" ]; }
 	[ "$(wc -l < "$log")" = 2 ]
 }
 
+# flood NAME N : a script that makes N changes of a table that is none of ours
+flood() {
+	echo "add table ip $1; add set ip $1 s { type ipv4_addr; }"
+	awk -v t="$1" -v n="$2" 'BEGIN { for (i = 0; i < n; i++)
+		printf "add element ip %s s { 10.%d.%d.%d }\n", t, i / 65536, i / 256 % 256, i % 256 }'
+}
+heard() { host "$NETTOOL" watch "$@"; }
+
+@test "news that find no room are a change of nobody's, and the next ones are heard" {
+	cd "$BATS_TEST_TMPDIR" || return 1
+	flood lost 2000 > flood
+	local ours="nft add chain inet $TABLE extra"
+	same "$(heard run='nft -f flood')" 'nothing by '
+	same "$(heard run='nft delete table ip lost')" 'nothing by '
+	same "$(heard run="$ours")" 'changed by nft'
+	host nft delete chain inet $TABLE extra
+	# The smallest buffer that the kernel gives: the same flood no longer fits.
+	same "$(heard room=1 run='nft -f flood')" 'changed by '
+	host nft delete table ip lost
+	# What was heard of ours before the flood is not said to be the flood's.
+	same "$(heard room=1 run="$ours && nft -f flood")" 'changed by '
+	host nft delete chain inet $TABLE extra
+	host nft delete table ip lost
+}
+
+@test "a watcher whose news were lost looks at everything, and goes on" {
+	watch
+	flood other 300000 > "$BATS_TEST_TMPDIR/flood"
+	kill -STOP "$watcher"
+	# Nothing of ours is in what still finds room.
+	host nft -f "$BATS_TEST_TMPDIR/flood"
+	host nft "insert rule inet $TABLE forward accept"
+	kill -CONT "$watcher"
+	soon said 1
+	grep -q "$TABLE was changed and is back" "$log"
+	host nft delete table ip other
+	whole
+	host nft "insert rule inet $TABLE forward accept"
+	soon said 2
+	grep -q "$TABLE was changed by nft ([0-9]*) and is back" "$log"
+	kill -TERM "$watcher"
+	wait "$watcher"
+	SPAWNED=()
+}
+
 connected() { [ "$(world ss -Htn state established 'sport = :443' | wc -l)" = "$1" ]; }
 connected_inside() { [ "$(inside $A ss -Htn state established 'dport = :443' | wc -l)" = "$1" ]; }
 

@@ -137,6 +137,32 @@ docker_leftovers() {
 	same "$(docker_leftovers)" ''
 }
 
+@test "docker: a live run's filter is looked at, and put back when somebody changes it" {
+	docker_public
+	id=$(run_in --detach -- sleep 60)
+	exits 0 host cloop egress verify --all
+	[[ $output =~ ^cloop_sbx_container\ on\ csbx-[0-9a-f]{10}:\ as\ it\ should\ be$ ]]
+	host nft insert rule inet cloop_sbx_container forward ip daddr 10.4.5.6 accept
+	exits 1 host cloop egress verify --all
+	has "$output" 'for example tcp to 10.4.5.6'
+	exits 0 host cloop egress watch --all --once
+	has "$output" 'cloop_sbx_container was changed and is back'
+	exits 0 host cloop egress verify --all
+	host nft delete table inet cloop_sbx_container
+	exits 1 host cloop egress verify --all
+	nsenter --net="/run/netns/$NSNAME" -- "$BIN/cloop-egress" watch --all > "$BATS_TEST_TMPDIR/watch" 3>&- &
+	for ((i = 0; i < 600; i++)); do grep -q 'is back' "$BATS_TEST_TMPDIR/watch" && break; sleep 0.1; done
+	exits 0 host cloop egress verify --all
+	kill -TERM $!
+	wait $!
+	has "$(cloop runs journal "$id")" "the egress filter in table cloop_sbx_container was changed and is back"
+	# With the engine's network the rules go, and then none come back.
+	host cloop runs stop --grace 0s "$id" >/dev/null
+	same "$(docker_leftovers)" ''
+	exits 0 host cloop egress watch --all --once
+	same "$(host nft list tables | grep -c cloop_sbx)" 0
+}
+
 @test "docker: what is mounted below the project is there, and still there afterwards" {
 	mkdir -p "$T/shared"
 	mount --bind "$T/shared" "$T/shared" && mount --make-shared "$T/shared"

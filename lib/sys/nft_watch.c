@@ -73,6 +73,7 @@ static void on_message(const struct nlmsghdr *h, bool *changed, bool *ours, char
 int nft_watch_read(struct nft_watch *w, bool *changed, char who[NFT_WATCH_WHO], struct cl_err *e)
 {
 	cleanup_free char *buf = cl_malloc(SYS_NL_READ);
+	bool lost = false;
 
 	for (;;) {
 		ssize_t n = recv(nft_watch_fd(w), buf, SYS_NL_READ, MSG_DONTWAIT);
@@ -81,10 +82,16 @@ int nft_watch_read(struct nft_watch *w, bool *changed, char who[NFT_WATCH_WHO], 
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EAGAIN)
+		if (n < 0 && errno == EAGAIN) {
+			/* The rest of a change may be what was lost, and with it who made it. */
+			if (lost) {
+				w->ours = false;
+				who[0] = '\0';
+			}
 			return 0;
+		}
 		if (n < 0 && errno == ENOBUFS) {
-			*changed = true;
+			*changed = lost = true;
 			continue;
 		}
 		if (n < 0)

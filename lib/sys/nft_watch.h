@@ -20,7 +20,8 @@ int nft_watch_fd(const struct nft_watch *w);
 /*
  * Reads what has come, without waiting. *changed: something about a table of ours (its name
  * begins with cloop_), or news were lost. who: the program that changed it last and its
- * pid, as "nft (1234)"; left as it is when that is not known or this process. CL_EOS.
+ * pid, as "nft (1234)"; left as it is when that is not known or this process, "" when news
+ * were lost. CL_EOS.
  */
 int nft_watch_read(struct nft_watch *w, bool *changed, char who[NFT_WATCH_WHO], struct cl_err *e);
 

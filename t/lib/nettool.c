@@ -9,11 +9,14 @@
 #include "sys/net.h"
 #include "sys/nft_dump.h"
 #include "sys/nft_internal.h"
+#include "sys/nft_watch.h"
+#include "sys/proc.h"
 
 #include <libnftnl/common.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 static char **args;
 
@@ -251,6 +254,30 @@ static int do_dump(struct cl_err *e)
 	return 0;
 }
 
+/* What is heard of the command in run=; room=N: the socket has a buffer of N bytes. */
+static int do_watch(struct cl_err *e)
+{
+	cleanup_watch struct nft_watch w = NFT_WATCH_INIT;
+	int room = arg("room") ? (int)strtol(arg("room"), NULL, 10) : 0;
+	char sh[] = "sh", c[] = "-c";
+	cleanup_free char *script = cl_strdup(arg("run"));
+	char *const argv[] = {sh, c, script, NULL};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	char who[NFT_WATCH_WHO] = "";
+	bool changed = false;
+
+	if (nft_watch_open(&w, e))
+		return -1;
+	if (room && setsockopt(nft_watch_fd(&w), SOL_SOCKET, SO_RCVBUF, &room, sizeof(room)))
+		return -1;
+	r.spawn.path = "sh";
+	r.spawn.argv = argv;
+	if (sys_run(&r, e) || r.status || nft_watch_read(&w, &changed, who, e))
+		return -1;
+	printf("%s by %.*s\n", changed ? "changed" : "nothing", (int)strcspn(who, " "), who);
+	return 0;
+}
+
 /* NETNS BRIDGE HOST_IF ADDRESS GATEWAY [ADDRESS6 GATEWAY6] */
 static void print_have(const struct net_have *h)
 {
@@ -325,6 +352,7 @@ static const struct {
 	{"foreign", do_foreign},
 	{"tables", do_tables},
 	{"dump", do_dump},
+	{"watch", do_watch},
 	{"prepare", do_prepare},
 	{"empty", do_empty},
 	{"teardown", do_teardown},
