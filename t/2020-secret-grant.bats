@@ -243,7 +243,7 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	granted app-env --to "project:$app" --ttl 8s
 	exits 0 lease
 	has "$output" "1 material(s)"
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		exits 0 lease
 		[[ $output == *"no active grant"* ]] && break
 		sleep 0.1

@@ -44,7 +44,7 @@ rules() { host nft -s list ruleset | grep -vE 'expires|elements = .*10\.211\.' |
 # soon CMD... : it succeeds within a while, or the test has failed
 soon() {
 	local n
-	for n in {1..400}; do "$@" && return 0; sleep 0.05; done
+	for n in {1..1200}; do "$@" && return 0; sleep 0.05; done
 	echo "never: $*" >&2
 	return 1
 }

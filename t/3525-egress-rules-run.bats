@@ -10,7 +10,7 @@ setup_file() {
 	for p in 443 80; do
 		nsenter --net="/run/netns/$WORLD" socat -u "TCP-LISTEN:$p,fork,reuseaddr" /dev/null 3>&- &
 	done
-	sleep 0.3
+	for p in 443 80; do until_ok listens "$WORLD" tcp $p; done
 }
 teardown_file() {
 	for p in $(ip netns pids "$WORLD" 2>/dev/null); do
@@ -102,7 +102,7 @@ reached() {
 	rules set -p "$P" --cidrs 10.4.5.6/32 --ports 443 > /dev/null
 	reached 10.4.5.6:443
 	# The first keeps what it started with.
-	for ((i = 0; i < 100; i++)); do cloop runs logs "$id" | grep -q 172.20 && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do cloop runs logs "$id" | grep -q 172.20 && break; sleep 0.1; done
 	has "$(cloop runs logs "$id")" "93.184.216.34:80 open"
 	has "$(cloop runs show "$id" --json | jq -c .egress)" '"allow_public_internet":true'
 	cloop runs stop --grace 0s "$id" > /dev/null
@@ -129,7 +129,7 @@ reached() {
 	mkdir -p "$P/.cloop"
 	printf 'setup: ["sleep 4.25"]\ncapabilities: {egress: public}\n' > "$P/.cloop/sandbox.yaml"
 	run_in -- sh -c "$all" > out 2> err 3>&- &
-	for ((i = 0; i < 300; i++)); do pgrep -f 'sleep 4[.]25$' > /dev/null && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do pgrep -f 'sleep 4[.]25$' > /dev/null && break; sleep 0.1; done
 	rules set -p "$P" --internet --ports 80 > /dev/null
 	wait $!
 	same "$(grep ' open' out)" "93.184.216.34:80 open"
@@ -166,7 +166,7 @@ reached() {
 	rules set -e container --internet --ports 443 --deny 93.184.216.34/32 > /dev/null
 	exits 0 run_in -- sh -c "$try try 93.184.216.34 443"
 	id=$(cloop runs list -p "$P" --json | jq -sr 'flatten | .[0].id')
-	for ((i = 0; i < 50; i++)); do [ -n "$(cloop egress blocked --run "$id" --json)" ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do [ -n "$(cloop egress blocked --run "$id" --json)" ] && break; sleep 0.1; done
 	exits 0 cloop egress blocked --run "$id"
 	has "$output" "93.184.216.34:443/tcp, in rules of executor container's deny list (93.184.216.34/32)"
 }

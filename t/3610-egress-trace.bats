@@ -121,7 +121,7 @@ rules() { host nft list ruleset | grep -o 'cloop trace by process [0-9]*' | sort
 @test "it ends when nobody reads" {
 	nsenter --net="/run/netns/$NSNAME" "$BIN/cloop-egress" blocked --trace 2> /dev/null | head -n 2 > "$OUT"
 	same "$(wc -l < "$OUT")" 2
-	for ((i = 0; i < 50; i++)); do [ "$(rules)" = 0 ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do [ "$(rules)" = 0 ] && break; sleep 0.1; done
 	same "$(rules)" 0
 }
 

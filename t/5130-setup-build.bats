@@ -140,7 +140,7 @@ nothing_left() {
 	spec "$body" > "$BATS_TEST_TMPDIR/spec"
 	cloop-exec-container prepare < "$BATS_TEST_TMPDIR/spec" > /dev/null 2>&1 3>&- &
 	pid=$!
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		podman ps --format '{{.Names}}' | grep -q cloop-build- && break
 		sleep 0.1
 	done

@@ -33,7 +33,7 @@ brief='.orphan_grace_period_seconds = 1'
 names() { jq -r '.removed[] | select(.kind != "runtime state").name' <<< "$output" | sort | tr '\n' ' '; }
 exited() {
 	local i
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 1200; i++)); do
 		[ "$(podman inspect --format '{{.State.Status}}' "$1")" = exited ] && return 0
 		sleep 0.05
 	done
@@ -141,7 +141,7 @@ state_of() { echo "/run/runc/$(printf '%s' "$1" | sha256sum | cut -d ' ' -f 1)";
 	for h in c-000000000012 c-000000000013 build-00000000000014; do [ -d "$(state_of "$h")" ]; done
 	for h in c-000000000013 build-00000000000014; do
 		xargs -r kill -KILL < "/sys/fs/cgroup/pids/cloop/$h/libpod-$(basename "$(state_of "$h")")/cgroup.procs"
-		for ((i = 0; i < 100; i++)); do
+		for ((i = 0; i < 600; i++)); do
 			find /sys/fs/cgroup -depth -path "*/cloop/$h*" -type d -exec rmdir {} + 2>/dev/null || true
 			ls -d /sys/fs/cgroup/*/cloop/"$h" > /dev/null 2>&1 || break
 			sleep 0.1

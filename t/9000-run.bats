@@ -180,14 +180,14 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 
 @test "Ctrl-C interrupts the workload, a second one kills it" {
 	run_in -- sh -c 'trap "echo got it; exit 4" INT; echo ready; while :; do sleep 0.1; done' > "$T/o" 2>&1 &
-	for ((i = 0; i < 100; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
 	pid=$(pgrep -f "cloop-run -p $P -- sh" | head -n 1)
 	kill -INT "$pid"
 	wait $! && rc=0 || rc=$?
 	[ "$rc" = 4 ]
 	grep -q 'got it' "$T/o"
 	run_in -- sh -c 'trap "" INT; echo ready; while :; do sleep 0.1; done' > "$T/o" 2>&1 &
-	for ((i = 0; i < 100; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do grep -q ready "$T/o" && break; sleep 0.1; done
 	pid=$(pgrep -f "cloop-run -p $P -- sh" | head -n 1)
 	kill -INT "$pid"; sleep 0.3; kill -INT "$pid"
 	wait $! && rc=0 || rc=$?

@@ -25,7 +25,9 @@ setup_file() {
 	# An address of the host's own, private as an intranet's.
 	ip -n "$NSNAME" addr add 10.99.0.1/32 dev lo
 	host cat /proc/sys/net/ipv4/conf/{all,up0}/forwarding > "$T/forwarding"
-	sleep 0.3
+	for p in 443 80; do until_ok listens "$WORLD" tcp $p; until_ok listens "$WORLD" udp $p; done
+	until_ok listens "$WORLD" udp 53
+	until_ok listens "$NSNAME" tcp 443
 }
 teardown_file() {
 	for n in "$WORLD" "$NSNAME"; do
@@ -91,7 +93,7 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 
 @test "two sandboxes at once do not reach each other" {
 	id=$(run_in --detach -- sh -c 'ip -4 addr show eth0 | grep -o "10\.211[0-9.]*" | head -n 1; nc -l -p 443; sleep 20')
-	for ((i = 0; i < 50; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
 	[[ $a == 10.211.* ]]
 	exits 0 run_in -- sh -c "$try try $a 443"
 	has "$output" "$a:443 no"
@@ -100,7 +102,7 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 
 @test "nobody opens a connection into the sandbox, the host included" {
 	id=$(run_in --detach -- sh -c 'ip -4 addr show eth0 | grep -o "10\.211[0-9.]*" | head -n 1; nc -l -p 443; sleep 20')
-	for ((i = 0; i < 50; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
 	run host timeout 3 bash -c "exec 9<>/dev/tcp/$a/443"
 	[ "$status" != 0 ]
 	cloop runs stop --grace 0s "$id" >/dev/null
@@ -122,7 +124,7 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	same "$(ip -n "$NSNAME" -br link show type bridge | wc -l)" 2
 	# The end of one takes nothing of the other's away.
 	second host cloop runs stop --grace 0 "$other"
-	for _ in {1..100}; do [ "$(tables)" = cloop_sbx_container ] && break; sleep 0.1; done
+	for _ in {1..600}; do [ "$(tables)" = cloop_sbx_container ] && break; sleep 0.1; done
 	same "$(tables)" cloop_sbx_container
 	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80'
 	has "$output" '93.184.216.34:443 open'

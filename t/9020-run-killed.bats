@@ -17,7 +17,7 @@ shim_of() { sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handl
 # until_state RUN STATE
 until_state() {
 	local i
-	for ((i = 0; i < 200; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[ "$(cloop runs show --json "$1" | jq -r .state)" = "$2" ] && return 0
 		sleep 0.1
 	done
@@ -27,7 +27,7 @@ until_state() {
 
 @test "killing cloop run leaves the run going and recorded" {
 	run_in -- sh -c 'echo begin; sleep 2; echo end; exit 5' > "$T/o" 2>&1 &
-	for ((i = 0; i < 100; i++)); do grep -q begin "$T/o" && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do grep -q begin "$T/o" && break; sleep 0.1; done
 	pkill -KILL -f "cloop-run -p $P -- sh"
 	id=$(cloop runs list --json --live | head -n 1 | jq -r .id)
 	until_state "$id" finished
@@ -95,7 +95,7 @@ until_state() {
 
 @test "an attached client survives the death of the shim" {
 	run_in -- sh -c 'i=0; while [ $i -lt 30 ]; do i=$((i+1)); sleep 0.1; done; exit 4' > "$T/o" 2>&1 &
-	for ((i = 0; i < 100; i++)); do id=$(cloop runs list --json --live | jq -r 'select(.state == "running") | .id' | head -n 1); [ -n "$id" ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do id=$(cloop runs list --json --live | jq -r 'select(.state == "running") | .id' | head -n 1); [ -n "$id" ] && break; sleep 0.1; done
 	h=$(handle_of "$id")
 	kill -KILL "$(shim_of "$h")"
 	wait $! && rc=0 || rc=$?

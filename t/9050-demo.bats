@@ -55,7 +55,7 @@ nothing_left() {
 	local i id
 	id=$(basename "$D" | tr A-Z a-z)
 	id=${id##*.}
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[ -e "$D" ] || pgrep -f "[c]ldemo.${D##*.}" >/dev/null || break
 		sleep 0.1
 	done

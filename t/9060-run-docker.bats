@@ -38,7 +38,7 @@ docker_leftovers() {
 	local i
 	leftovers
 	# A container in removal is listed until it is gone.
-	for ((i = 0; i < 50; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[ -z "$(docker ps -aq)" ] && break
 		sleep 0.1
 	done
@@ -86,7 +86,7 @@ docker_leftovers() {
 	exits 137 run_in --timeout 1s -- sh -c 'trap "" TERM; sleep 60'
 	has "$stderr" timeout
 	id=$(run_in --detach -- sh -c 'trap "exit 9" TERM; echo ready; while :; do sleep 0.1; done')
-	for ((i = 0; i < 50; i++)); do has "$(cloop runs logs "$id")" ready 2>/dev/null && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do has "$(cloop runs logs "$id")" ready 2>/dev/null && break; sleep 0.1; done
 	exits 0 host cloop runs stop "$id"
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]
 	id=$(run_in --detach -- sh -c 'trap "" TERM; while :; do sleep 0.1; done')
@@ -106,7 +106,7 @@ docker_leftovers() {
 		try 93.184.216.34 443; try 93.184.216.34 80; try 10.4.5.6 443; try 169.254.169.254 443
 		try 10.99.0.1 443; try "$(ip route | sed -n "s/^default via \([0-9.]*\).*/\1/p")" 443; cat /etc/resolv.conf
 		until [ -e go ]; do sleep 0.1; done' > "$BATS_TEST_TMPDIR/out" 2> "$BATS_TEST_TMPDIR/err" 3>&- &
-	for ((i = 0; i < 300; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		id=$(host cloop runs list --json | head -n 1 | jq -r .id)
 		[ "$(host cloop egress blocked --run "$id" | grep -c ' blocked ')" = 5 ] && break
 		sleep 0.1
@@ -126,7 +126,7 @@ docker_leftovers() {
 @test "docker: two sandboxes on one network do not reach each other" {
 	docker_public
 	id=$(run_in --detach -- sh -c 'ip -4 addr show eth0 | sed -n "s/.*inet \([0-9.]*\).*/\1/p"; nc -l -p 443; sleep 20')
-	for ((i = 0; i < 50; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do a=$(cloop runs logs "$id" | head -n 1); [ -n "$a" ] && break; sleep 0.1; done
 	[[ $a == 172.* ]]
 	exits 0 run_in -- sh -c "nc -w 2 $a 443 </dev/null 2>&1 && echo open || echo no"
 	has "$output" no
@@ -203,7 +203,7 @@ docker_leftovers() {
 	id=$(run_in --detach -- sh -c 'sleep 0.5; echo last words; exit 8')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
-	for ((i = 0; i < 50; i++)); do [ -n "$(docker ps -aq)" ] || break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do [ -n "$(docker ps -aq)" ] || break; sleep 0.1; done
 	exits 0 host cloop sweep --adopt-only
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
@@ -213,7 +213,7 @@ docker_leftovers() {
 	kill -KILL "$(shim_of "$(handle_of "$id")")" "$(cat "$T/run/w/$(handle_of "$id")/conmon")"
 	exits 0 host cloop sweep --adopt-only
 	# The new supervisor asks the engine, which has to hear it before the end.
-	for ((i = 0; i < 300; i++)); do pgrep -f "wait cloop-.*$(handle_of "$id" | cut -c 3-)" > /dev/null && break; sleep 0.1; done
+	for ((i = 0; i < 600; i++)); do pgrep -f "wait cloop-.*$(handle_of "$id" | cut -c 3-)" > /dev/null && break; sleep 0.1; done
 	touch "$P/go"
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]

@@ -27,6 +27,11 @@ lacks() { [[ $1 != *"$2"* ]] || { printf '"%s" found in:\n%s\n' "$2" "$1" >&2; r
 # same GOT WANT : equal, or the difference is shown.
 same() { [ "$1" = "$2" ] || { diff <(printf '%s\n' "$2") <(printf '%s\n' "$1") >&2; return 1; }; }
 
+# until_ok CMD... : waits for it to succeed, for a minute at most.
+until_ok() { local i; for ((i = 0; i < 600; i++)); do "$@" && return 0; sleep 0.1; done; return 1; }
+# listens NETNS tcp|udp PORT : something has that port there.
+listens() { nsenter --net="/run/netns/$1" ss -H -nl "--$2" "sport = :$3" | grep -q .; }
+
 # need THING... : skips when the machine lacks one, or fails under CLOOP_TEST_REQUIRE.
 need() {
 	local n

@@ -106,7 +106,7 @@ engine_docker_up() {
 		--exec-root "$ENGINE_DIR/dx" --pidfile "$ENGINE_DIR/docker.pid" -H "$DOCKER_HOST" \
 		--bip 10.99.20.1/24 --config-file "$ENGINE_DIR/daemon.json" \
 		> "$ENGINE_DIR/dockerd.log" 2>&1 3>&- &
-	for ((i = 0; i < 150; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		docker info > /dev/null 2>&1 && break
 		sleep 0.1
 	done
@@ -119,7 +119,7 @@ engine_docker_down() {
 	[ -s "$ENGINE_DIR/docker.pid" ] || return 0
 	pid=$(cat "$ENGINE_DIR/docker.pid")
 	kill "$pid" 2>/dev/null || true
-	for ((i = 0; i < 150; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1
 	done

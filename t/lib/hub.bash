@@ -106,7 +106,7 @@ kill_ours() { ours "$@" | xargs -r kill -KILL 2>/dev/null || true; }
 leftovers() {
 	local i c
 	# The shim ends a moment after it told the client.
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 600; i++)); do
 		[ -z "$(ls "$T/run/w" 2>/dev/null)$(ours -x 'cloop-(shim|hold)')" ] && break
 		sleep 0.1
 	done
