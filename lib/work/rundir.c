@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/rundir.h"
 #include "base/mem.h"
+#include "work/delivery.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -24,12 +25,13 @@ void rundir_init(struct rundir *r, const char *base, const char *handle)
 	r->conmon_pid = cl_asprintf("%s/conmon", r->dir);
 	r->stage = cl_asprintf("%s/stage", r->dir);
 	r->job = cl_asprintf("%s/job", r->dir);
+	r->lease = cl_asprintf("%s/lease", r->dir);
 }
 
 void rundir_release(struct rundir *r)
 {
 	char *all[] = {r->base, r->dir, r->out, r->err, r->exit, r->sock, r->cid, r->pid,
-		r->conmon_pid, r->stage, r->job};
+		r->conmon_pid, r->stage, r->job, r->lease};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(all); i++)
 		free(all[i]);
@@ -90,6 +92,7 @@ void rundir_remove(const struct rundir *r)
 	DIR *d;
 	const struct dirent *de;
 
+	delivery_drop(r);
 	/* A staging tmpfs sits in the shim's own mount namespace and goes with it, or for an
 	 * engine's daemon here; what is mounted below it goes with it. */
 	(void)umount2(r->stage, MNT_DETACH | UMOUNT_NOFOLLOW);
