@@ -53,7 +53,7 @@ ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l)
 # A command has a table. What has none runs inside a sandbox, or is a part of a command that links
 # what the command itself need not.
 COMMANDS := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c))))
-STATIC := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/cloop-init/main.c))))
+STATIC := cloop-init cloop-isolation-probe
 PARTS := $(filter-out $(COMMANDS) $(STATIC),$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/main.c)))))
 PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(PARTS) $(STATIC))
 UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))
@@ -131,9 +131,12 @@ endef
 $(foreach c,$(COMMANDS) $(PARTS),$(eval $(call program,$(c))))
 
 # Runs inside any sandbox, whatever its libc: small and static.
-$(BIN)/cloop-init: $(wildcard cmd/cloop-init/*.c cmd/cloop-init/*.h) | $(DEPS)
-	@mkdir -p $(@D)
-	musl-gcc -std=gnu17 -D_GNU_SOURCE -Os -Wall -Wextra -static -s -o $@ $(filter %.c,$^)
+define static
+$(BIN)/$(1): $(wildcard cmd/$(1)/*.c cmd/$(1)/*.h) | $(DEPS)
+	@mkdir -p $$(@D)
+	musl-gcc -std=gnu17 -D_GNU_SOURCE -Os -Wall -Wextra -static -s -o $$@ $$(filter %.c,$$^)
+endef
+$(foreach c,$(STATIC),$(eval $(call static,$(c))))
 
 # --- documents: man pages and completions out of the tables ---
 $(B)/docgen: $(call objs,lib/docgen) $(B)/lib/libbase.a

@@ -48,6 +48,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'hub audit verify') reply=" --head --dir --json --help" ;;
 	'place') reply=" --request --bound --all --dir --json --help" ;;
 	'place why') reply=" --request --bound --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'probe') reply=" --nonce --dir --help" ;;
+	'probe classify') reply=" --runtime --reference --no-reference --engine-release --agent-protocol --earlier --dir --json --help" ;;
 	'run') reply=" --project --executor --place --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
 	'runs') reply='list show logs stop wait journal' ;;
 	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
@@ -195,6 +197,14 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'place why/--request'|'place why/-r') kind=file ;;
 	'place why/--bound') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'place why/--dir'|'place why/-C') kind=dir ;;
+	'probe/--nonce') kind=none ;;
+	'probe/--dir'|'probe/-C') kind=dir ;;
+	'probe classify/--runtime'|'probe classify/-r') kind=none ;;
+	'probe classify/--reference') kind=file ;;
+	'probe classify/--engine-release') kind=none ;;
+	'probe classify/--agent-protocol') kind=none ;;
+	'probe classify/--earlier') kind=file ;;
+	'probe classify/--dir'|'probe classify/-C') kind=dir ;;
 	'run/--project'|'run/-p') kind=dir ;;
 	'run/--executor'|'run/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'run/--timeout') kind=none ;;
@@ -280,7 +290,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

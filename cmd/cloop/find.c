@@ -18,12 +18,13 @@ static const struct {
 };
 
 /*
- * Ours by name and place, but not for a person to type: one runs inside a sandbox, the other is
+ * Ours by name and place, but not for a person to type: two run inside a sandbox, the other is
  * the part of `cloop hub` that holds keys.
  */
 static bool internal(const char *name)
 {
-	return !strcmp(name, "init") || !strcmp(name, "hub-key");
+	return !strcmp(name, "init") || !strcmp(name, "hub-key") ||
+	       !strcmp(name, "isolation-probe");
 }
 
 static const char *real_name(const char *typed)
@@ -48,7 +49,7 @@ char *front_find(const char *name)
 	const char *path = getenv("PATH");
 	char *found;
 
-	if (!cl_all_in(name, CL_ALNUM "-_") || internal(name))
+	if (!cl_all_in(name, CL_ALNUM "-_") || internal(real_name(name)))
 		return NULL;
 	found = sys_find_on(own, file);
 	return found ? found : sys_find_on(path ? path : SYS_PATH, file);
