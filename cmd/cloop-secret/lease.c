@@ -16,9 +16,9 @@ static int audit(struct dry *d, struct cl_err *e)
 
 	if (store_begin(d->k.store, &t, e))
 		return -1;
-	for (size_t i = 0; i < d->n; i++) {
-		const struct sec_refused *r = dry_refusal(d, d->v[i]->row.id);
-		json_t *detail = grant_audit(&d->v[i]->row);
+	for (size_t i = 0; i < d->c.n; i++) {
+		const struct sec_refused *r = lease_case_refusal(&d->c, d->c.v[i]->row.id);
+		json_t *detail = grant_audit(&d->c.v[i]->row);
 
 		(void)json_object_set_new(detail, "decision", json_string(r ? "deny" : "allow"));
 		(void)json_object_set_new(detail, "dry_run", json_true());
@@ -26,14 +26,15 @@ static int audit(struct dry *d, struct cl_err *e)
 		(void)json_object_set_new(detail, "project_id", cl_json_string(d->project));
 		if (r)
 			(void)json_object_set_new(detail, "reason", cl_json_string(r->error.msg));
-		if (keyed_audit(&d->k, "secret.lease", "secret", d->v[i]->row.secret_id, detail, e))
+		if (keyed_audit(
+			    &d->k, "secret.lease", "secret", d->c.v[i]->row.secret_id, detail, e))
 			return -1;
 	}
 	if (keyed_audit(&d->k, "secret.lease", "secret", "",
 		    json_pack("{s:b, s:o, s:o, s:I, s:I}", "dry_run", 1, "executor_id",
 			    cl_json_string(d->executor), "project_id", cl_json_string(d->project),
-			    "delivered", (json_int_t)d->lease.nmaterials, "refused",
-			    (json_int_t)d->lease.nrefused),
+			    "delivered", (json_int_t)d->c.lease.nmaterials, "refused",
+			    (json_int_t)d->c.lease.nrefused),
 		    e))
 		return -1;
 	return store_commit(&t, e);
@@ -49,9 +50,9 @@ static bool names_place(const struct sec_var *v)
 
 static void vars_of(const struct dry *d, size_t material, struct cl_strv *out)
 {
-	for (size_t i = 0; i < d->lease.nvars; i++)
-		if (d->lease.vars[i].material == material && !names_place(&d->lease.vars[i]))
-			cl_strv_add(out, d->lease.vars[i].name);
+	for (size_t i = 0; i < d->c.lease.nvars; i++)
+		if (d->c.lease.vars[i].material == material && !names_place(&d->c.lease.vars[i]))
+			cl_strv_add(out, d->c.lease.vars[i].name);
 	cl_strv_sort(out);
 }
 
@@ -72,7 +73,7 @@ static void line(const char *label, const struct cl_strv *names)
 
 static void print_material(const struct dry *d, size_t i)
 {
-	const struct sec_material *m = &d->lease.materials[i];
+	const struct sec_material *m = &d->c.lease.materials[i];
 	cleanup_strv struct cl_strv vars = CL_STRV_INIT, files = CL_STRV_INIT;
 
 	vars_of(d, i, &vars);
@@ -89,13 +90,13 @@ static void print_merged(const struct dry *d)
 {
 	cleanup_strv struct cl_strv vars = CL_STRV_INIT, files = CL_STRV_INIT;
 
-	if (!d->lease.merged)
+	if (!d->c.lease.merged)
 		return;
-	for (size_t i = 0; i < d->lease.nmaterials; i++)
-		for (size_t k = 0; k < d->lease.materials[i].nfiles; k++)
-			cl_strv_add(&files, d->lease.materials[i].files[k].name);
-	for (size_t i = 0; i < d->lease.nvars; i++)
-		cl_strv_add(&vars, d->lease.vars[i].name);
+	for (size_t i = 0; i < d->c.lease.nmaterials; i++)
+		for (size_t k = 0; k < d->c.lease.materials[i].nfiles; k++)
+			cl_strv_add(&files, d->c.lease.materials[i].files[k].name);
+	for (size_t i = 0; i < d->c.lease.nvars; i++)
+		cl_strv_add(&vars, d->c.lease.vars[i].name);
 	cl_strv_sort(&files);
 	(void)printf("\n  delivered as one directory\n");
 	line("env:", &vars);
@@ -107,23 +108,23 @@ static void as_text(const struct dry *d)
 	cleanup_buf struct cl_buf labels = CL_BUF_INIT;
 	char when[32];
 
-	sec_labels_text(&d->labels, &labels);
+	sec_labels_text(&d->c.labels, &labels);
 	if (labels.len)
 		(void)printf("executor %s has the labels %s\n", d->executor, labels.p);
-	if (!d->n) {
+	if (!d->c.n) {
 		(void)printf("no active grant is for project %s%s%s\n", d->project,
 			*d->executor ? " or executor " : "", d->executor);
 		return;
 	}
-	for (size_t i = 0; i < d->lease.nrefused; i++)
+	for (size_t i = 0; i < d->c.lease.nrefused; i++)
 		(void)printf("✗ %s (%s) not delivered\n    reason:      %s\n",
-			d->lease.refused[i].secret_name, d->lease.refused[i].grant_id,
-			d->lease.refused[i].error.msg);
-	if (!d->lease.nmaterials)
+			d->c.lease.refused[i].secret_name, d->c.lease.refused[i].grant_id,
+			d->c.lease.refused[i].error.msg);
+	if (!d->c.lease.nmaterials)
 		return;
-	cl_format_time(d->lease.expires_at, when);
-	(void)printf("%zu material(s), lease expires %s\n", d->lease.nmaterials, when);
-	for (size_t i = 0; i < d->lease.nmaterials; i++)
+	cl_format_time(d->c.lease.expires_at, when);
+	(void)printf("%zu material(s), lease expires %s\n", d->c.lease.nmaterials, when);
+	for (size_t i = 0; i < d->c.lease.nmaterials; i++)
 		print_material(d, i);
 	print_merged(d);
 }
@@ -143,8 +144,8 @@ static void as_json(const struct dry *d)
 	cleanup_buf struct cl_buf labels = CL_BUF_INIT;
 	char when[32];
 
-	for (size_t i = 0; i < d->lease.nmaterials; i++) {
-		const struct sec_material *m = &d->lease.materials[i];
+	for (size_t i = 0; i < d->c.lease.nmaterials; i++) {
+		const struct sec_material *m = &d->c.lease.materials[i];
 		cleanup_strv struct cl_strv vars = CL_STRV_INIT, files = CL_STRV_INIT;
 
 		vars_of(d, i, &vars);
@@ -156,8 +157,8 @@ static void as_json(const struct dry *d)
 				m->constraints.p, "delivers", m->delivers.p, "env",
 				names_json(&vars), "files", names_json(&files)));
 	}
-	for (size_t i = 0; i < d->lease.nrefused; i++) {
-		const struct sec_refused *r = &d->lease.refused[i];
+	for (size_t i = 0; i < d->c.lease.nrefused; i++) {
+		const struct sec_refused *r = &d->c.lease.refused[i];
 
 		(void)json_array_append_new(
 			refused, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o}", "grant_id",
@@ -166,11 +167,11 @@ static void as_json(const struct dry *d)
 					 "reason", cl_json_string(r->error.msg), "remediation",
 					 cl_json_string(r->error.fix)));
 	}
-	sec_labels_text(&d->labels, &labels);
-	cl_format_time(d->lease.expires_at, when);
+	sec_labels_text(&d->c.labels, &labels);
+	cl_format_time(d->c.lease.expires_at, when);
 	cl_take_json(json_pack("{s:o, s:o, s:s, s:s?, s:o, s:o}", "project",
 		cl_json_string(d->project), "executor", cl_json_string(d->executor), "labels",
-		labels.p, "expires_at", d->lease.nmaterials ? when : NULL, "materials", materials,
+		labels.p, "expires_at", d->c.lease.nmaterials ? when : NULL, "materials", materials,
 		"refused", refused));
 }
 
@@ -182,9 +183,9 @@ int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e)
 	if (dry_open(&d, e))
 		return -1;
 	f.active_at = d.k.now;
-	if (dry_find(&d, &f, e))
+	if (lease_case_find(&d.c, &f, e))
 		return -1;
-	dry_build(&d);
+	lease_case_build(&d.c);
 	if (audit(&d, e))
 		return -1;
 	if (c->json)

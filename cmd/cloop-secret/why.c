@@ -13,9 +13,9 @@ static void add(json_t *reasons, const char *code, const char *text, const char 
 }
 
 /* All that was found before opening it, or else what opening and narrowing it met. */
-static json_t *reasons_of(const struct dry *d, const struct aimed *a)
+static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a)
 {
-	const struct sec_refused *r = dry_refusal(d, a->row.id);
+	const struct sec_refused *r = lease_case_refusal(&d->c, a->row.id);
 	json_t *reasons = json_array();
 
 	for (size_t i = 0; i < a->reasons.n; i++)
@@ -25,7 +25,7 @@ static json_t *reasons_of(const struct dry *d, const struct aimed *a)
 	return reasons;
 }
 
-static void print_one(const struct aimed *a, json_t *reasons)
+static void print_one(const struct lease_aimed *a, json_t *reasons)
 {
 	json_t *r;
 	size_t i;
@@ -46,8 +46,8 @@ static void print_one(const struct aimed *a, json_t *reasons)
 /* *delivered counts. */
 static void answer(const struct dry *d, size_t *delivered)
 {
-	for (size_t i = 0; i < d->n; i++) {
-		const struct aimed *a = d->v[i];
+	for (size_t i = 0; i < d->c.n; i++) {
+		const struct lease_aimed *a = d->c.v[i];
 		json_t *reasons = reasons_of(d, a);
 
 		*delivered += !json_array_size(reasons);
@@ -90,11 +90,11 @@ int cmd_secret_why(struct cl_ctx *c, struct cl_err *e)
 	/* Of one secret also what has ended: that may be the reason. */
 	f.active_at = name ? 0 : d.k.now;
 	f.secret_id = secret.id;
-	d.everybody = true;
-	if (dry_find(&d, &f, e))
+	d.c.everybody = true;
+	if (lease_case_find(&d.c, &f, e))
 		return -1;
-	dry_build(&d);
-	if (!d.n)
+	lease_case_build(&d.c);
+	if (!d.c.n)
 		none(&d, name ? secret.name : NULL);
 	answer(&d, &delivered);
 	return delivered ? 0 : 1;

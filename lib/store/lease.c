@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "store/lease.h"
+#include "base/mem.h"
+#include "store/db.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#define COL(type, member)                                                  \
+	{                                                                  \
+#member, type, offsetof(struct store_lease, member), false \
+	}
+static const struct db_col columns[] = {
+	COL(DB_INT, seq),
+	COL(DB_TEXT, id),
+	COL(DB_TEXT, run_id),
+	COL(DB_TEXT, sandbox),
+	COL(DB_TEXT, project),
+	COL(DB_TEXT, executor_id),
+	COL(DB_TEXT, labels),
+	COL(DB_TEXT, actor),
+	COL(DB_TIME, created_at),
+	COL(DB_TIME, expires_at),
+	COL(DB_TIME, renewed_at),
+	COL(DB_TEXT, state),
+	COL(DB_TIME, ended_at),
+	COL(DB_TEXT, ended_by),
+	COL(DB_TEXT, reason),
+};
+#undef COL
+static const struct db_table table = {
+	"lease", columns, CL_ARRAY_LEN(columns), sizeof(struct store_lease)};
+
+void store_lease_release(struct store_lease *l)
+{
+	db_release(&table, l);
+	*l = STORE_LEASE_INIT;
+}
+
+json_t *store_lease_json(const struct store_lease *l)
+{
+	json_t *o = db_json(&table, l);
+
+	(void)json_object_del(o, "seq");
+	return o;
+}
+
+/* Runs a conditional UPDATE of one row. */
+static int conditional(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
+{
+	int64_t n;
+
+	if (db_done(s, st, &n, e))
+		return -1;
+	*won = n == 1;
+	return 0;
+}
+
+/* A grant that may be lent at that moment. */
+#define ACTIVE "revoked_at = 0 AND (expires_at = 0 OR expires_at > :at)"
+
+static int all_active(struct store *s, const struct store_hold *h, size_t n, int64_t at,
+	bool *active, struct cl_err *e)
+{
+	*active = true;
+	for (size_t i = 0; *active && i < n; i++) {
+		cleanup_stmt sqlite3_stmt *st = NULL;
+
+		if (db_prepare(s, "SELECT 1 FROM \"grant\" WHERE id = :id AND " ACTIVE, &st, e))
+			return -1;
+		db_text(st, ":id", h[i].grant_id);
+		db_int(st, ":at", at);
+		if (db_step(s, st, active, e))
+			return -1;
+	}
+	return 0;
+}
+
+static int insert_row(struct store *s, const struct store_lease *l, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "INSERT INTO lease (id, run_id, sandbox, project, executor_id, labels, actor,"
+		    " created_at, expires_at, state) VALUES (:id, :run, :sandbox, :project,"
+		    " :executor, :labels, :actor, :created, :expires, 'live')",
+		    &st, e))
+		return -1;
+	db_text(st, ":id", l->id);
+	db_text(st, ":run", l->run_id);
+	db_text(st, ":sandbox", l->sandbox);
+	db_text(st, ":project", l->project);
+	db_text(st, ":executor", l->executor_id);
+	db_text(st, ":labels", l->labels);
+	db_text(st, ":actor", l->actor);
+	db_int(st, ":created", l->created_at);
+	db_int(st, ":expires", l->expires_at);
+	return db_done(s, st, NULL, e);
+}
+
+static int insert_hold(
+	struct store *s, int64_t lease, const char *grant_id, int64_t how, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "INSERT INTO lease_grant (grant_id, lease, how, state)"
+		    " VALUES (:grant, :lease, :how, 'held')",
+		    &st, e))
+		return -1;
+	db_text(st, ":grant", grant_id);
+	db_int(st, ":lease", lease);
+	db_int(st, ":how", how);
+	return db_done(s, st, NULL, e);
+}
+
+int store_lease_insert(struct store *s, struct store_lease *l, const struct store_hold *holds,
+	size_t n, bool *won, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+
+	if (store_begin(s, &t, e) || all_active(s, holds, n, l->created_at, won, e))
+		return -1;
+	if (*won) {
+		if (insert_row(s, l, e))
+			return -1;
+		l->seq = sqlite3_last_insert_rowid(s->db);
+		for (size_t i = 0; i < n; i++)
+			if (insert_hold(s, l->seq, holds[i].grant_id, holds[i].how, e))
+				return -1;
+	}
+	return store_commit(&t, e);
+}
+
+int store_lease_get(struct store *s, const char *id, struct store_lease *out, struct cl_err *e)
+{
+	cleanup_free char *whole = NULL;
+	bool found;
+
+	if (store_id(s, "lease", "lease", "lease_", id, &whole, e) ||
+		db_find(s, &table, " WHERE id = :id", whole, out, &found, e))
+		return -1;
+	return found ? 0 : db_no_row("lease", whole, e);
+}
+
+int store_lease_bind(
+	struct store *s, const char *id, const char *sandbox, bool *won, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "UPDATE lease SET sandbox = :sandbox"
+		    " WHERE id = :id AND state = 'live' AND sandbox IS NULL",
+		    &st, e))
+		return -1;
+	db_text(st, ":sandbox", sandbox);
+	db_text(st, ":id", id);
+	return conditional(s, st, won, e);
+}
+
+int store_lease_renew(struct store *s, const struct store_lease *l, const struct store_hold *holds,
+	size_t n, bool *won, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (store_begin(s, &t, e) || all_active(s, holds, n, l->renewed_at, won, e) ||
+		db_prepare(s,
+			"UPDATE lease SET expires_at = :expires, renewed_at = :at, labels = :labels"
+			" WHERE id = :id AND state = 'live' AND expires_at > :at",
+			&st, e))
+		return -1;
+	db_int(st, ":expires", l->expires_at);
+	db_int(st, ":at", l->renewed_at);
+	db_text(st, ":labels", l->labels);
+	db_text(st, ":id", l->id);
+	if (*won && conditional(s, st, won, e))
+		return -1;
+	return store_commit(&t, e);
+}
+
+static void bind_end(sqlite3_stmt *st, const struct store_lease_end *end)
+{
+	db_text(st, ":state", end->state);
+	db_int(st, ":at", end->at);
+	db_text(st, ":by", end->by);
+	db_text(st, ":reason", end->reason);
+}
+
+/* What the lease of that id still holds is asked back, or is gone. */
+static int end_holds(
+	struct store *s, const char *id, const struct store_lease_end *end, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    end->action ? "UPDATE lease_grant SET state = 'taking', action = :action,"
+				  " asked_at = :at WHERE state = 'held' AND"
+				  " lease = (SELECT seq FROM lease WHERE id = :id)"
+				: "UPDATE lease_grant SET state = 'taken', answered_at = :at"
+				  " WHERE state IN ('held', 'taking', 'failed') AND"
+				  " lease = (SELECT seq FROM lease WHERE id = :id)",
+		    &st, e))
+		return -1;
+	if (end->action)
+		db_text(st, ":action", end->action);
+	db_int(st, ":at", end->at);
+	db_text(st, ":id", id);
+	return db_done(s, st, NULL, e);
+}
+
+int store_lease_end(struct store *s, const char *id, const struct store_lease_end *end, bool *won,
+	struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (store_begin(s, &t, e) ||
+		db_prepare(s,
+			"UPDATE lease SET state = :state, ended_at = :at, ended_by = :by,"
+			" reason = :reason WHERE id = :id AND state = 'live'",
+			&st, e))
+		return -1;
+	bind_end(st, end);
+	db_text(st, ":id", id);
+	/* A holder that is over has nothing left, whatever ended its lease before. */
+	if (conditional(s, st, won, e) || ((*won || !end->action) && end_holds(s, id, end, e)))
+		return -1;
+	return store_commit(&t, e);
+}
+
+int store_lease_expire(
+	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "UPDATE lease SET state = 'expired', ended_at = :at, ended_by = :by"
+		    " WHERE seq IN (SELECT seq FROM lease WHERE state = 'live' AND expires_at <= "
+		    ":at"
+		    " ORDER BY expires_at LIMIT :most)",
+		    &st, e))
+		return -1;
+	db_int(st, ":at", at);
+	db_text(st, ":by", by);
+	db_int(st, ":most", most);
+	return db_done(s, st, n, e);
+}
+
+int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "DELETE FROM lease WHERE seq IN (SELECT seq FROM lease WHERE state <> 'live'"
+		    " AND ended_at < :before ORDER BY ended_at LIMIT :most)",
+		    &st, e))
+		return -1;
+	db_int(st, ":before", before);
+	db_int(st, ":most", most);
+	return db_done(s, st, n, e);
+}
+
+int store_lease_each(struct store *s, const struct store_lease_filter *f, store_lease_fn fn,
+	void *arg, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_rows struct db_rows rows = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int rc = 0;
+
+	db_select(&table, &sql);
+	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit",
+		f->ended_too ? "1" : "state = 'live'", f->run_id ? " AND run_id = :run" : "",
+		f->sandbox ? " AND sandbox = :sandbox" : "",
+		f->grant_id ? " AND seq IN (SELECT lease FROM lease_grant WHERE grant_id = :grant)"
+			    : "");
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	if (f->run_id)
+		db_text(st, ":run", f->run_id);
+	if (f->sandbox)
+		db_text(st, ":sandbox", f->sandbox);
+	if (f->grant_id)
+		db_text(st, ":grant", f->grant_id);
+	db_int(st, ":limit", f->limit ? f->limit : -1);
+	if (db_collect(s, st, &table, &rows, e))
+		return -1;
+	for (size_t i = 0; !rc && i < rows.n; i++)
+		rc = fn(db_row_at(&rows, i), arg, e);
+	return rc;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What a lease would be: grants found, judged, opened and narrowed. Nothing is written. */
+#include "work/lease.h"
+#include "work/lease_internal.h"
+
+#include "base/mem.h"
+#include "sys/repos.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void aimed_free(struct lease_aimed *a)
+{
+	store_grant_release(&a->row);
+	grant_view_release(&a->view);
+	seal_buf_release(&a->payload);
+	cl_strv_release(&a->names);
+	cl_strv_release(&a->paths);
+	free(a->candidates);
+	sec_reasons_release(&a->reasons);
+	free(a);
+}
+
+void lease_case_release(struct lease_case *d)
+{
+	sec_lease_release(&d->lease);
+	for (size_t i = 0; i < d->n; i++)
+		aimed_free(d->v[i]);
+	free(d->v);
+	sec_labels_release(&d->labels);
+	*d = LEASE_CASE_INIT;
+}
+
+static int forged(const struct store_grant *g, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED,
+		"the grant is not signed by this hub: it was altered, or put into state.db by a "
+		"process without the key");
+	(void)cl_slug(e, "forged_grant");
+	return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", g->id);
+}
+
+static char *copy(const char *s)
+{
+	return s ? cl_strdup(s) : NULL;
+}
+
+static void copy_row(struct store_grant *to, const struct store_grant *g)
+{
+	*to = *g;
+	to->id = copy(g->id);
+	to->secret_id = copy(g->secret_id);
+	to->secret_name = copy(g->secret_name);
+	to->kind = copy(g->kind);
+	to->scope = copy(g->scope);
+	to->subject = copy(g->subject);
+	to->constraints = copy(g->constraints);
+	to->created_by = copy(g->created_by);
+	to->owner = copy(g->owner);
+	to->signature = copy(g->signature);
+	to->revoked_by = copy(g->revoked_by);
+	to->revoked_cause = copy(g->revoked_cause);
+	to->superseded_by = copy(g->superseded_by);
+	to->unguarded = copy(g->unguarded);
+}
+
+void lease_case_add(struct lease_case *d, const struct store_grant *g)
+{
+	struct lease_aimed *a = cl_calloc(1, sizeof(*a));
+
+	a->view = GRANT_VIEW_INIT;
+	a->names = a->paths = CL_STRV_INIT;
+	copy_row(&a->row, g);
+	/* One that cannot be read, but is for this requester, is told of and not passed over. */
+	a->unreadable = grant_view(&a->row, &a->view, &a->refusal) != 0;
+	if (!d->everybody && !sec_subject_matches(&a->view.subject, &d->who)) {
+		aimed_free(a);
+		return;
+	}
+	a->grant = (struct sec_grant){.id = a->row.id,
+		.secret_id = a->row.secret_id,
+		.secret_name = a->row.secret_name,
+		.kind = a->view.kind,
+		.subject = &a->view.subject,
+		.constraints = &a->view.constraints,
+		.expires_at = a->row.expires_at / 1000,
+		.revoked_at = a->row.revoked_at / 1000,
+		.revoked_cause = a->row.revoked_cause ? a->row.revoked_cause : "",
+		.unguarded = d->known && seal_unguarded_verify(d->pub, &a->row)};
+	d->v = cl_grow(d->v, &d->cap, d->n + 1, sizeof(*d->v));
+	d->v[d->n++] = a;
+}
+
+static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
+{
+	(void)e;
+	lease_case_add(arg, g);
+	return 0;
+}
+
+/* What stands in the way before anything is opened. */
+static bool judged(struct lease_case *d, struct lease_aimed *a)
+{
+	const struct sec_reason *first;
+
+	if (!d->known || !seal_grant_verify(d->pub, &a->row)) {
+		(void)forged(&a->row, &a->refusal);
+		return false;
+	}
+	if (a->unreadable)
+		return false;
+	sec_grant_judge(&a->grant, &d->who, d->now / 1000, &a->reasons);
+	if (!a->reasons.n)
+		return true;
+	first = &a->reasons.v[0];
+	(void)cl_fail(&a->refusal, CL_EREFUSED, "grant %s %s", a->row.id, first->text);
+	(void)cl_slug(&a->refusal, first->code);
+	if (first->fix)
+		(void)cl_fix(&a->refusal, "%s", first->fix);
+	return false;
+}
+
+static int find_candidates(struct lease_aimed *a, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf root = CL_BUF_INIT;
+
+	if (sec_local_root((const char *)a->payload.p, a->payload.len, &root, e) ||
+		sys_repos(root.p, &a->names, &a->paths, e))
+		return -1;
+	a->candidates = cl_calloc(a->names.n + 1, sizeof(*a->candidates));
+	for (size_t i = 0; i < a->names.n; i++)
+		a->candidates[i] = (struct sec_candidate){a->names.v[i], a->paths.v[i]};
+	return 0;
+}
+
+/* The secret as the signature has it, opened. */
+static int open_aimed(struct lease_case *d, struct lease_aimed *a, struct cl_err *e)
+{
+	cleanup_secret_row struct store_secret s = STORE_SECRET_INIT;
+
+	if (secret_find(d->k, a->row.secret_id, &s, e))
+		return -1;
+	if (strcmp(s.id, a->row.secret_id) != 0 || strcmp(s.kind, a->row.kind) != 0 ||
+		strcmp(s.name, a->row.secret_name) != 0) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"its secret is another one than was granted: kind or "
+			"name were altered in state.db");
+		return cl_slug(e, "forged_grant");
+	}
+	if (a->view.kind == SEC_GITHUB_APP) {
+		(void)cl_fail(e, CL_EUNAVAIL,
+			"an installation token has to be asked of GitHub, and "
+			"no program of this release does");
+		return cl_fix(e, "grant a github_pat, narrowed to the same repositories");
+	}
+	if (secret_open(d->k, &s, &a->payload, e))
+		return -1;
+	return a->view.kind == SEC_LOCAL_REPO ? find_candidates(a, e) : 0;
+}
+
+void lease_case_build(struct lease_case *d)
+{
+	struct sec_offer *offers = cl_calloc(d->n + 1, sizeof(*offers));
+
+	for (size_t i = 0; i < d->n; i++) {
+		struct lease_aimed *a = d->v[i];
+
+		a->refused = !judged(d, a) || open_aimed(d, a, &a->refusal);
+		offers[i] = (struct sec_offer){.grant = &a->grant,
+			.payload = a->refused ? NULL : (const char *)a->payload.p,
+			.len = a->payload.len,
+			.refusal = a->refused ? &a->refusal : NULL,
+			.candidates = a->candidates,
+			.ncandidates = a->names.n};
+	}
+	sec_lease_build(offers, d->n, d->now / 1000, &d->lease);
+	free(offers);
+}
+
+const struct sec_refused *lease_case_refusal(const struct lease_case *d, const char *grant_id)
+{
+	for (size_t i = 0; i < d->lease.nrefused; i++)
+		if (!strcmp(d->lease.refused[i].grant_id, grant_id))
+			return &d->lease.refused[i];
+	return NULL;
+}
+
+static int copy_labels(const struct sec_labels *from, struct sec_labels *to, struct cl_err *e)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (sec_label_set(to, from->v[i].key, from->v[i].value, e))
+			return -1;
+	return 0;
+}
+
+int lease_case_open(
+	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
+{
+	const char *executor = r->executor && *r->executor ? r->executor : NULL;
+
+	d->k = k;
+	d->now = r->now ? r->now : k->now;
+	d->who = (struct sec_requester){r->project, executor, &d->labels};
+	if (r->labels ? copy_labels(r->labels, &d->labels, e)
+		      : executor && secret_labels(k, executor, &d->labels, e))
+		return -1;
+	return keyed_public(k, d->pub, &d->known, e);
+}
+
+int lease_case_find(struct lease_case *d, const struct store_grant_filter *f, struct cl_err *e)
+{
+	return store_grant_each(d->k->store, f, keep, d, e);
+}
+
+int lease_judge(
+	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
+{
+	struct store_grant_filter f = {.lost_too = true};
+
+	if (lease_case_open(d, k, r, e))
+		return -1;
+	f.active_at = d->now;
+	if (lease_case_find(d, &f, e))
+		return -1;
+	lease_case_build(d);
+	return 0;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A lease lives on with what its grants allow now. */
+#include "work/lease.h"
+#include "work/lease_internal.h"
+#include "work/lease_wire.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 8
+/* How many times a grant may have been edited since it was lent. */
+#define CHAIN 16
+
+struct renewal {
+	struct keyed *k;
+	struct store_lease row;
+	struct lease_case c;
+	struct cl_strv held;   /* ids of the grants that it stood on */
+	struct cl_strv now_by; /* the grant that each is now */
+	struct seal_buf bytes;
+	bool won;
+};
+
+static void renewal_release(struct renewal *r)
+{
+	store_lease_release(&r->row);
+	lease_case_release(&r->c);
+	cl_strv_release(&r->held);
+	cl_strv_release(&r->now_by);
+	seal_buf_release(&r->bytes);
+}
+#define cleanup_renewal __attribute__((cleanup(renewal_release)))
+
+static int keep_held(const struct store_hold *h, void *arg, struct cl_err *e)
+{
+	(void)e;
+	if (!strcmp(h->state, "held"))
+		cl_strv_add(arg, h->grant_id);
+	return 0;
+}
+
+static int over(const struct store_lease *l, int64_t now, struct cl_err *e)
+{
+	char when[32];
+
+	if (!strcmp(l->state, "live") && l->expires_at > now)
+		return 0;
+	cl_format_time((l->ended_at ? l->ended_at : l->expires_at) / 1000, when);
+	(void)cl_fail(e, CL_EREFUSED, "the lease %s %s at %s%s%s", l->id,
+		strcmp(l->state, "live") ? l->state : "lapsed", when, l->reason ? ": " : "",
+		l->reason ? l->reason : "");
+	(void)cl_slug(e, "lease_over");
+	return cl_fix(e, "an ended lease is never renewed; a new run gets a new one");
+}
+
+/* The grant, or what superseded it. */
+static int find_grant(struct store *s, const char *id, struct store_grant *out, struct cl_err *e)
+{
+	cleanup_free char *next = cl_strdup(id);
+
+	for (int i = 0;; i++) {
+		store_grant_release(out);
+		if (store_grant_get(s, next, out, e))
+			return -1;
+		if (i == CHAIN || !out->superseded_by || !out->revoked_cause ||
+			strcmp(out->revoked_cause, "superseded") != 0)
+			return 0;
+		free(next);
+		next = cl_strdup(out->superseded_by);
+	}
+}
+
+static bool in_case(const struct lease_case *c, const char *grant_id)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (!strcmp(c->v[i]->row.id, grant_id))
+			return true;
+	return false;
+}
+
+static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now, struct cl_err *e)
+{
+	const struct lease_request ask = {
+		.project = *r->row.project ? r->row.project : NULL,
+		.executor = r->row.executor_id,
+		.labels = labels,
+		.now = now,
+	};
+
+	if (lease_case_open(&r->c, r->k, &ask, e))
+		return -1;
+	/* One whose subject no longer fits is told of, and not passed over. */
+	r->c.everybody = true;
+	for (size_t i = 0; i < r->held.n; i++) {
+		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
+
+		if (find_grant(r->k->store, r->held.v[i], &g, e))
+			return -1;
+		cl_strv_add(&r->now_by, g.id);
+		if (!in_case(&r->c, g.id))
+			lease_case_add(&r->c, &g);
+	}
+	lease_case_build(&r->c);
+	return 0;
+}
+
+/* What it no longer stands on is taken back, and what was superseded stands on the successor. */
+static int write_holds(struct renewal *r, struct cl_err *e)
+{
+	struct store *s = r->k->store;
+	bool done;
+
+	for (size_t i = 0; i < r->held.n; i++) {
+		const char *was = r->held.v[i], *is = r->now_by.v[i];
+
+		if (lease_case_refusal(&r->c, is)) {
+			if (store_hold_take(s, r->row.seq, was, "scrub", r->c.now, &done, e))
+				return -1;
+		} else if (strcmp(was, is) != 0 &&
+			   store_hold_succeed(s, r->row.seq, was, is, r->c.now, &done, e)) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static int end_empty(struct renewal *r, struct cl_err *e)
+{
+	const struct store_lease_end end = {.state = "revoked",
+		.at = r->c.now,
+		.by = r->k->actor,
+		.reason = "none of its grants allows it any more",
+		.action = "scrub"};
+
+	return store_lease_end(r->k->store, r->row.id, &end, &r->won, e);
+}
+
+static int write_rows(struct renewal *r, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_buf struct cl_buf labels = CL_BUF_INIT;
+	size_t n = r->c.lease.nmaterials;
+	struct store_hold *holds = cl_calloc(n + 1, sizeof(*holds));
+	int rc;
+
+	for (size_t i = 0; i < n; i++)
+		holds[i].grant_id = r->c.lease.materials[i].grant_id;
+	sec_labels_text(&r->c.labels, &labels);
+	free(r->row.labels);
+	r->row.labels = cl_buf_detach(&labels);
+	r->row.renewed_at = r->c.now;
+	if (n)
+		r->row.expires_at = r->c.lease.expires_at * 1000;
+	rc = store_begin(r->k->store, &t, e) ||
+	     (n ? store_lease_renew(r->k->store, &r->row, holds, n, &r->won, e) : end_empty(r, e));
+	free(holds);
+	if (rc || (r->won && (write_holds(r, e) ||
+				     lease_write_rows(&r->c, "secret.renew", &r->row, e))))
+		return -1;
+	return store_commit(&t, e);
+}
+
+static int renew(struct renewal *r, const char *id, const struct sec_labels *labels, int64_t now,
+	struct cl_err *e)
+{
+	if (store_lease_get(r->k->store, id, &r->row, e) || over(&r->row, now, e) ||
+		store_hold_each(r->k->store, r->row.seq, keep_held, &r->held, e) ||
+		judge(r, labels, now, e))
+		return -1;
+	if (r->c.lease.nmaterials)
+		lease_place(&r->c.lease, r->row.id);
+	return lease_pack(&r->c.lease, r->c.lease.nmaterials ? r->row.id : "", &r->bytes, e) ||
+			       write_rows(r, e)
+		       ? -1
+		       : 0;
+}
+
+int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels, int64_t now,
+	struct lease **out, struct cl_err *e)
+{
+	*out = NULL;
+	for (int i = 0; i < TRIES; i++) {
+		cleanup_renewal struct renewal r = {
+			.k = k, .c = LEASE_CASE_INIT, .held = CL_STRV_INIT, .now_by = CL_STRV_INIT};
+
+		if (renew(&r, id, labels, now ? now : k->now, e))
+			return -1;
+		if (r.won)
+			return lease_parse(&r.bytes, out, e);
+	}
+	return lease_busy(id, e);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/secrets.h"
+
+#include "base/doc.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* How credentials begin that people paste by mistake. */
+static const char *const tokens[] = {"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "sk-",
+	"xox", "xapp-", "AKIA", "ASIA", "AIza", "eyJ", "cloop_", "clet1", "clac1", "-----BEGIN"};
+
+#define SAID 12
+
+char *secret_said(const char *typed)
+{
+	char *said;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(tokens); i++)
+		if (cl_starts(typed, tokens[i]))
+			return cl_strdup("[redacted]");
+	if (strlen(typed) <= SAID)
+		return cl_strdup(typed);
+	said = cl_asprintf("%.*s…", (int)cl_utf8_cut(typed, strlen(typed), SAID), typed);
+	return said;
+}
+
+static int not_there(struct keyed *k, const char *ref, struct cl_err *e)
+{
+	cleanup_tombstone struct store_tombstone t = {0};
+	cleanup_free char *said = secret_said(ref);
+	char when[32];
+	bool found;
+
+	if (store_tombstone_find(k->store, ref, &t, &found, e))
+		return -1;
+	if (!found) {
+		(void)cl_fail(e, CL_ENOTFOUND, "there is no secret '%s'", said);
+		return cl_fix(e, "cloop secret list");
+	}
+	cl_format_time(t.deleted_at / 1000, when);
+	(void)cl_fail(e, CL_ENOTFOUND, "the secret '%s' (%s) was deleted on %s by %s%s%s", t.name,
+		t.kind, when, t.deleted_by, *t.reason ? ": " : "", t.reason);
+	return cl_fix(e, "store it anew: cloop secret mint %s --kind %s", t.name, t.kind);
+}
+
+int secret_find(struct keyed *k, const char *ref, struct store_secret *out, struct cl_err *e)
+{
+	bool found;
+
+	if (store_secret_find(k->store, ref, out, &found, e))
+		return -1;
+	return found ? 0 : not_there(k, ref, e);
+}
+
+void grant_view_release(struct grant_view *v)
+{
+	sec_subject_release(&v->subject);
+	sec_constraints_release(&v->constraints);
+}
+
+int grant_view(const struct store_grant *g, struct grant_view *out, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+
+	if (sec_kind_parse(g->kind, &out->kind, e) ||
+		sec_subject_parse(g->subject, &out->subject, e) ||
+		cl_doc_parse(
+			&d, CL_DOC_JSON, g->id, g->constraints, strlen(g->constraints), NULL, e) ||
+		sec_constraints_read(&d, d.root, &out->constraints, e) ||
+		sec_constraints_check(out->kind, &out->constraints, NULL, e))
+		return cl_wrap(e, "the grant %s", g->id);
+	return 0;
+}
+
+char *grant_summary(const struct store_grant *g)
+{
+	cleanup_view struct grant_view v = GRANT_VIEW_INIT;
+	struct cl_buf b = CL_BUF_INIT;
+	struct cl_err e;
+
+	if (grant_view(g, &v, &e))
+		return cl_strdup("(altered)");
+	sec_constraints_summary(&v.constraints, &b);
+	return cl_buf_detach(&b);
+}
+
+json_t *grant_audit(const struct store_grant *g)
+{
+	cleanup_free char *summary = grant_summary(g);
+
+	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:I}", "subject",
+		cl_json_string(g->subject), "secret_id", g->secret_id, "secret_name",
+		g->secret_name, "kind", g->kind, "grant_id", g->id, "constraints", summary,
+		"expires_at", (json_int_t)g->expires_at);
+}
+
+int secret_labels(
+	const struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e)
+{
+	const char *key;
+	json_t *value;
+
+	for (size_t i = 0; i < k->cfg.nexecutors; i++) {
+		if (strcmp(k->cfg.executors[i].id, executor) != 0)
+			continue;
+		json_object_foreach (k->cfg.executors[i].labels, key, value)
+			if (sec_label_set(out, key, json_string_value(value), e))
+				return cl_wrap(e, "executor %s", executor);
+	}
+	return 0;
+}
+
+int secret_open(
+	struct keyed *k, const struct store_secret *r, struct seal_buf *out, struct cl_err *e)
+{
+	const struct store_sealed sealed = {r->id, r->key_id, r->wrapped, r->sealed};
+	cleanup_free char *what = cl_asprintf("the secret '%s'", r->name);
+
+	return seal_ring_unseal(k->ring, STORE_SECRETS, &sealed, what, out, e);
+}
