@@ -9,7 +9,7 @@ TABLE=cloop_sbx_ci
 RUN=run_00000000000000000000000a
 
 setup_file() {
-	need root nft ip jq socat ss
+	need root nft ip jq socat ss sqlite3
 	net_up
 	serve
 	export CLOOP_DIR=$BATS_FILE_TMPDIR/hub CLOOP_RUN_DIR=$RUNDIR
@@ -221,6 +221,7 @@ connected_inside() { [ "$(inside $A ss -Htn state established 'dport = :443' | w
 	unprepare $A
 	unprepare $B
 	exits 1 host cloop-egress verify --all
+	same "$output" "$TABLE on $bridge: the network is not there: its workloads have ended (cloop sweep), or it is in another network namespace"
 	exits 0 host cloop-egress watch --all --once
 	same "$output" ""
 	same "$(host nft list tables)" ""
@@ -230,4 +231,60 @@ connected_inside() { [ "$(inside $A ss -Htn state established 'dport = :443' | w
 	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$BIN/cloop-egress" watch --all --once
 	has "$stderr" "fix: run as root (CAP_NET_ADMIN"
 	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$BIN/cloop-egress" watch --all
+}
+
+# another_hub : one of this test's own, where nothing has run
+another_hub() {
+	export CLOOP_DIR=$BATS_TEST_TMPDIR/hub CLOOP_RUN_DIR=$BATS_TEST_TMPDIR/run CLOOP_HUBS=$BATS_TEST_TMPDIR/hubs
+	cloop hub bootstrap > /dev/null
+}
+lives() {
+	"$BUILD_DIR/t/lib/store-handle" "$CLOOP_DIR/.cloop/state.db" c-00000000000a live run=$RUN egress="$WEB" \
+		network=cloop-sbx-ci table=$TABLE project=/srv/pa "$@"
+}
+
+@test "where nothing runs, no filter should stand" {
+	another_hub
+	exits 0 host cloop-egress verify --all
+	same "$output" "no filter should stand: no live workload has one"
+	exits 0 host cloop-egress verify --all --json
+	same "$output" ""
+	exits 0 host cloop-egress watch --all --once
+	same "$output$stderr" ""
+}
+
+@test "after the machine was started anew: what the store still has is no filter, and none is made" {
+	another_hub
+	lives netns="$CLOOP_RUN_DIR/netns/c-00000000000a" bridge=csbx-0123456789 address=10.211.0.2
+	for _ in prepared engine; do
+		exits 1 host cloop-egress verify --all
+		same "$output" "$TABLE on csbx-0123456789: the network is not there: its workloads have ended (cloop sweep), or it is in another network namespace"
+		exits 1 host cloop-egress verify --all --json
+		same "$output" "{\"bridge\":\"csbx-0123456789\",\"gone\":true,\"identical\":false,\"table\":\"$TABLE\"}"
+		exits 0 host cloop-egress watch --all --once
+		same "$output" ""
+		same "$(host nft list tables)" ""
+		[ ! -e "$CLOOP_RUN_DIR/netns" ]
+		sqlite3 "$CLOOP_DIR/.cloop/state.db" "UPDATE handle SET netns = NULL"
+	done
+}
+
+@test "without nft, without the privilege, in a user namespace" {
+	another_hub
+	host ip link add csbx-0123456789 type bridge
+	lives bridge=csbx-0123456789
+	exits 1 host env PATH=/nowhere "$BIN/cloop-egress" verify --all
+	has "$output" "$TABLE on csbx-0123456789: the table is not there, and nothing is filtered
+let through, should be reset: forward, IPv4, in by csbx-0123456789"
+	has "$output" " more (--json has all)"
+	exits 77 host setpriv --bounding-set -net_admin --inh-caps -net_admin "$BIN/cloop-egress" verify --all
+	has "$stderr" "cannot read table '$TABLE': not permitted"
+	has "$stderr" "fix: run as root (CAP_NET_ADMIN in this network namespace is needed)"
+	# Root of a user namespace is nobody in the network namespace that it was made in.
+	exits 77 host unshare --user --map-root-user "$BIN/cloop-egress" verify --all
+	has "$stderr" "fix: run as root (CAP_NET_ADMIN in this network namespace is needed)"
+	# In one of its own it may look, and there is nothing.
+	exits 1 unshare --user --map-root-user --net "$BIN/cloop-egress" verify --all
+	has "$output" "the network is not there"
+	host ip link del csbx-0123456789
 }

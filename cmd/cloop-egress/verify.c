@@ -11,30 +11,43 @@
 #include <linux/netfilter.h>
 #include <string.h>
 
-/* Of a table that is not there, everything differs. */
 #define SHOWN 10
+
+static bool has_note(const struct vf_report *r, enum vf_note_kind kind)
+{
+	for (size_t i = 0; i < r->nnotes; i++)
+		if (r->notes[i].kind == kind)
+			return true;
+	return false;
+}
 
 static void print_text(
 	const struct egress_filter *f, const struct vf_report *r, const struct cl_strv *tables)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	size_t n = r->n + r->nnotes + tables->n;
+	/* Without a table everything differs, and one example says it. */
+	size_t most = has_note(r, VF_NO_TABLE) ? 1 : SHOWN, shown = r->n < most ? r->n : most;
 
 	cl_buf_addf(&text, "%s on %s: ", f->table, f->bridge);
 	if (!n)
 		cl_buf_adds(&text, "as it should be\n");
+	else if (has_note(r, VF_NO_TABLE))
+		cl_buf_adds(&text, "the table is not there, and nothing is filtered\n");
 	else
 		cl_buf_addf(&text, "%zu difference%s\n", n, n == 1 ? "" : "s");
 	for (size_t i = 0; i < tables->n; i++)
 		cl_buf_addf(&text, "table %s is not as it was made\n", tables->v[i]);
 	for (size_t i = 0; i < r->nnotes; i++) {
+		if (r->notes[i].kind == VF_NO_TABLE)
+			continue;
 		vf_note_text(&r->notes[i], &text);
 		cl_buf_addc(&text, '\n');
 	}
-	for (size_t i = 0; i < r->n && i < SHOWN; i++)
+	for (size_t i = 0; i < shown; i++)
 		vf_difference_text(r, i, &text);
-	if (r->n > SHOWN)
-		cl_buf_addf(&text, "and %zu more (--json has all)\n", r->n - SHOWN);
+	if (r->n > shown)
+		cl_buf_addf(&text, "and %zu more (--json has all)\n", r->n - shown);
 	cl_mask(text.p, "\t\n");
 	(void)fwrite(text.p, 1, text.len, stdout);
 }
@@ -80,11 +93,27 @@ void egress_verify_print(
 	print(c, f, r, &none);
 }
 
+/* After the machine was started anew the store still has what was live before. */
+static void print_gone(const struct cl_ctx *c, const struct egress_filter *f)
+{
+	if (c->json)
+		cl_take_json(json_pack("{s:s, s:s, s:b, s:b}", "table", f->table, "bridge",
+			f->bridge, "identical", false, "gone", true));
+	else
+		(void)printf("%s on %s: the network is not there: its workloads have ended (cloop "
+			     "sweep), or it is in another network namespace\n",
+			f->table, f->bridge);
+}
+
 void egress_finding_print(
 	const struct cl_ctx *c, const struct work_filter *f, const struct work_finding *was)
 {
 	const struct egress_filter names = {.table = f->table, .bridge = f->bridge};
 
+	if (was->gone) {
+		print_gone(c, &names);
+		return;
+	}
 	print(c, &names, &was->report, &was->tables);
 }
 

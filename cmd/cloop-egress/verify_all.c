@@ -89,5 +89,7 @@ int egress_verify(struct cl_ctx *c, struct cl_err *e)
 		egress_finding_print(c, &w.filters.v[i], &was);
 		all = all && was.same;
 	}
+	if (!w.filters.n && !c->json)
+		(void)printf("no filter should stand: no live workload has one\n");
 	return all ? 0 : 1;
 }

@@ -93,7 +93,8 @@ static int tend(struct watcher *x, const struct work_filter *f, struct cl_err *e
 
 	if (work_filter_verify(f, x->w.run_base, &was, e))
 		return gave_up(x, f, e);
-	if (was.same)
+	/* Where no network is, no packet passes. */
+	if (was.same || was.gone)
 		return 0;
 	/* It may have come since: who it was. */
 	if (listen_to(x, e))

@@ -165,6 +165,9 @@ int work_filter_verify(const struct work_filter *f, const char *run_base, struct
 		return cl_fail(e, CL_EDATA, "%s", f->problem);
 	if (nft_dump_read(NFPROTO_INET, f->table, &rules, e))
 		return -1;
+	out->gone = !if_nametoindex(f->bridge);
+	if (out->gone)
+		return 0;
 	out->same = vf_verify(&rules, &w, &out->report);
 	if (f->prepared && net_verify(run_base, f->table, &out->tables, e))
 		return -1;

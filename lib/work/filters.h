@@ -41,12 +41,16 @@ int work_filters_read(
 struct work_finding {
 	struct vf_report report;
 	struct cl_strv tables; /* others of the same network that are not as they were made */
+	bool gone; /* its network is not here, and with it nothing that could be filtered */
 	bool same;
 };
 #define WORK_FINDING_INIT ((struct work_finding){.report = {.notes = NULL}})
 void work_finding_release(struct work_finding *f);
 #define cleanup_finding __attribute__((cleanup(work_finding_release)))
-/* Reads the kernel. *out is WORK_FINDING_INIT. CL_EDATA: its problem. */
+/*
+ * Reads the kernel. *out is WORK_FINDING_INIT. CL_EDATA: its problem. Of a network that is gone
+ * (the machine was started anew, or this is another network namespace) nothing is compared.
+ */
 int work_filter_verify(const struct work_filter *f, const char *run_base, struct work_finding *out,
 	struct cl_err *e);
 /*
