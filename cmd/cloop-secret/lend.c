@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * What work/lease_ask.h runs: a question as JSON on standard input, a lease through the pipe that
+ * standard output is. Material goes nowhere else: a terminal and a file are refused.
+ */
+#include "secret.h"
+#include "base/mem.h"
+#include "work/lease.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define QUESTION_MAX 65536
+/* A root of repositories on a file system that hangs must not keep the run's supervisor. */
+#define SECONDS 60
+
+static int only_a_pipe(struct cl_err *e)
+{
+	struct stat st;
+
+	if (!fstat(STDOUT_FILENO, &st) && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED, "a lease is written into a pipe only: it holds credentials");
+	return cl_fix(e, "'cloop secret lease' shows what would be lent, without any value");
+}
+
+static int read_question(struct cl_doc *d, const char *const *keys, size_t n, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+
+	if (cl_read_fd(STDIN_FILENO, "-", QUESTION_MAX, &text, e) ||
+		cl_doc_parse(d, CL_DOC_JSON, "-", text.p, text.len, NULL, e) ||
+		cl_doc_closed(d, d->root, "", keys, n, e))
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_object_get(d->root, keys[i]);
+
+		if (v && !json_is_string(v))
+			return cl_doc_fail(d, d->root, keys[i], 0, CL_EDATA, e,
+				"'%s' of the question is no text", keys[i]);
+	}
+	return 0;
+}
+
+static int hand_over(const struct lease *l, struct cl_err *e)
+{
+	size_t done = 0;
+
+	while (done < l->mem.len) {
+		ssize_t n = write(STDOUT_FILENO, l->mem.p + done, l->mem.len - done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return cl_fail_sys(e, CL_EOS, errno, "cannot hand the lease over");
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static const char *text_of(const struct cl_doc *d, const char *key)
+{
+	return json_string_value(json_object_get(d->root, key));
+}
+
+int cmd_secret_take(struct cl_ctx *c, struct cl_err *e)
+{
+	static const char *const keys[] = {"run_id", "sandbox", "project", "executor"};
+	cleanup_keyed struct keyed k = KEYED_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_held struct lease *l = NULL;
+	struct lease_request r = {0};
+
+	(void)alarm(SECONDS);
+	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), e) ||
+		keyed_open(c, &k, e))
+		return -1;
+	r.run_id = text_of(&d, "run_id");
+	r.sandbox = text_of(&d, "sandbox");
+	r.project = text_of(&d, "project");
+	r.executor = text_of(&d, "executor");
+	return lease_take(&k, &r, &l, e) || hand_over(l, e) ? -1 : 0;
+}
+
+int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
+{
+	static const char *const keys[] = {"id"};
+	cleanup_keyed struct keyed k = KEYED_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_held struct lease *l = NULL;
+	const char *id;
+
+	(void)alarm(SECONDS);
+	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), e))
+		return -1;
+	id = text_of(&d, "id");
+	if (!id)
+		return cl_fail(e, CL_EDATA, "the question names no lease: 'id' is missing");
+	if (keyed_open(c, &k, e))
+		return -1;
+	return lease_renew(&k, id, NULL, 0, &l, e) || hand_over(l, e) ? -1 : 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * A lease for a process that holds no key (DECISIONS K5): a child of cloop-secret finds the key as
+ * the configuration says, judges, writes the rows, and hands the lease over through a pipe.
+ */
+#ifndef WORK_LEASE_ASK_H
+#define WORK_LEASE_ASK_H
+
+#include "work/lease.h"
+
+struct lease_ask {
+	const char *hub_dir;
+	/* CLOOP_SECRET_KEY_FILE and CLOOP_SECRET_KEY of who started the run, or NULL: a run that
+	 * outlives its command gives the first only, and the configuration's file needs neither. */
+	const char *key_file, *key;
+};
+
+/* As lease_take; `labels` and `now` of the request are the child's to find. */
+int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,
+	struct cl_err *e);
+/* As lease_renew, with the labels of now. */
+int lease_ask_renew(
+	const struct lease_ask *a, const char *id, struct lease **out, struct cl_err *e);
+
+#endif

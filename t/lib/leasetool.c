@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * usage: leasetool show < BYTES : a lease as it comes through a pipe, as JSON, values and all
+ *        leasetool take HUB PROJECT EXECUTOR RUN : asks for one, as who runs a workload does
+ *        leasetool renew HUB LEASE
+ * A refusal is {"error": ...} and status 1. cloop-secret must stand beside the executable.
+ */
+#include "base/doc.h"
+#include "base/err_json.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "work/lease_ask.h"
+#include "work/lease_wire.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static json_t *env_json(const struct lease_env *v, size_t n, json_t *all)
+{
+	for (size_t i = 0; i < n; i++)
+		(void)json_object_set_new(all, v[i].name, json_string(v[i].value.p));
+	return all;
+}
+
+static json_t *files_json(const struct lease_item *i)
+{
+	json_t *all = json_object();
+	char mode[8];
+
+	for (size_t n = 0; n < i->nfiles; n++) {
+		(void)snprintf(mode, sizeof(mode), "%04o", i->files[n].mode);
+		(void)json_object_set_new(all, i->files[n].name,
+			json_pack("{s:s, s:s%}", "mode", mode, "data", i->files[n].data.p,
+				i->files[n].data.len));
+	}
+	return all;
+}
+
+static json_t *item_json(const struct lease_item *i)
+{
+	json_t *mounts = json_array(), *devices = json_array(), *nets = json_array();
+
+	for (size_t n = 0; n < i->nmounts; n++)
+		(void)json_array_append_new(mounts,
+			json_pack("{s:s, s:s, s:b}", "source", i->mounts[n].source, "target",
+				i->mounts[n].target, "writable", i->mounts[n].writable));
+	for (size_t n = 0; n < i->ndevices; n++)
+		(void)json_array_append_new(
+			devices, json_pack("{s:s, s:s, s:s}", "source", i->devices[n].source,
+					 "target", i->devices[n].target, "access",
+					 sec_access_name(i->devices[n].access)));
+	for (size_t n = 0; n < i->ninterfaces; n++)
+		(void)json_array_append_new(
+			nets, json_pack("{s:s, s:s, s:s?, s:i, s:b}", "source",
+				      i->interfaces[n].source, "target", i->interfaces[n].target,
+				      "address", i->interfaces[n].address, "mtu",
+				      (int)i->interfaces[n].mtu, "raw", i->interfaces[n].raw));
+	return json_pack("{s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o}", "name", i->name, "kind",
+		sec_kinds[i->kind].name, "grant_id", i->grant_id, "env",
+		env_json(i->env, i->nenv, json_object()), "files", files_json(i), "mounts", mounts,
+		"devices", devices, "interfaces", nets);
+}
+
+static int print(const struct lease *l)
+{
+	json_t *items = json_array(), *redact = json_array(), *refused = json_array();
+
+	for (size_t i = 0; i < l->nitems; i++)
+		(void)json_array_append_new(items, item_json(&l->items[i]));
+	for (size_t i = 0; i < l->nredact; i++)
+		(void)json_array_append_new(redact, json_string(l->redact[i].p));
+	for (size_t i = 0; i < l->nrefused; i++)
+		(void)json_array_append_new(
+			refused, json_pack("{s:s, s:s, s:s}", "name", l->refused[i].name, "code",
+					 l->refused[i].code, "reason", l->refused[i].reason));
+	cl_take_json(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "id", l->id, "dir", l->dir,
+		"expires_at", (json_int_t)l->expires_at, "env",
+		env_json(l->env, l->nenv, json_object()), "items", items, "redact", redact,
+		"refused", refused));
+	return 0;
+}
+
+static int run(int argc, char **argv, struct lease **l, struct cl_err *e)
+{
+	struct lease_request r = {0};
+	const struct lease_ask ask = {.hub_dir = argc > 2 ? argv[2] : "."};
+	struct seal_buf bytes = SEAL_BUF_INIT;
+
+	if (argc == 2 && !strcmp(argv[1], "show"))
+		return seal_read_fd(0, "-", LEASE_WIRE_MAX, &bytes, e) || lease_parse(&bytes, l, e)
+			       ? -1
+			       : 0;
+	if (argc == 4 && !strcmp(argv[1], "renew"))
+		return lease_ask_renew(&ask, argv[3], l, e);
+	if (argc != 6 || strcmp(argv[1], "take") != 0)
+		return cl_fail(e, CL_EUSAGE, "usage: see the head of leasetool.c");
+	r.project = argv[3];
+	r.executor = argv[4];
+	r.run_id = argv[5];
+	return lease_ask_take(&ask, &r, l, e);
+}
+
+int main(int argc, char **argv)
+{
+	cleanup_held struct lease *l = NULL;
+	struct cl_err e;
+
+	cl_find_exe();
+	if (!run(argc, argv, &l, &e))
+		return print(l);
+	cl_take_json(cl_err_json(&e));
+	return 1;
+}
