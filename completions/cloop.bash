@@ -29,6 +29,17 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-container signal') reply=" --dir --json --help" ;;
 	'exec-container adopt') reply=" --dir --json --help" ;;
 	'exec-container reap') reply=" --dir --json --help" ;;
+	'exec-local') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
+	'exec-local capabilities') reply=" --dir --json --help" ;;
+	'exec-local preflight') reply=" --dir --json --help" ;;
+	'exec-local prepare') reply=" --dir --json --help" ;;
+	'exec-local start') reply=" --dir --json --help" ;;
+	'exec-local status') reply=" --dir --json --help" ;;
+	'exec-local wait') reply=" --dir --json --help" ;;
+	'exec-local logs') reply=" --dir --json --help" ;;
+	'exec-local signal') reply=" --dir --json --help" ;;
+	'exec-local adopt') reply=" --dir --json --help" ;;
+	'exec-local reap') reply=" --dir --json --help" ;;
 	'hub') reply='bootstrap config grant key audit' ;;
 	'hub config') reply='check show keys' ;;
 	'hub grant') reply='unguarded' ;;
@@ -74,6 +85,13 @@ _cloop_follow() { # the words that may follow those typed so far
 	'secret revoke') reply=" --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
 	'secret lease') reply=" --project --executor --dir --json --help" ;;
 	'secret why') reply=" --project --executor --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
+	'supervise') reply='start status wait logs signal adopt' ;;
+	'supervise start') reply=" --as-owner --dir --json --help" ;;
+	'supervise status') reply=" --dir --json --help" ;;
+	'supervise wait') reply=" --dir --json --help" ;;
+	'supervise logs') reply=" --dir --json --help" ;;
+	'supervise signal') reply=" --dir --json --help" ;;
+	'supervise adopt') reply=" --dir --json --help" ;;
 	'sweep') reply=" --adopt-only --guardian --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
@@ -163,6 +181,16 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'exec-container signal/--dir'|'exec-container signal/-C') kind=dir ;;
 	'exec-container adopt/--dir'|'exec-container adopt/-C') kind=dir ;;
 	'exec-container reap/--dir'|'exec-container reap/-C') kind=dir ;;
+	'exec-local capabilities/--dir'|'exec-local capabilities/-C') kind=dir ;;
+	'exec-local preflight/--dir'|'exec-local preflight/-C') kind=dir ;;
+	'exec-local prepare/--dir'|'exec-local prepare/-C') kind=dir ;;
+	'exec-local start/--dir'|'exec-local start/-C') kind=dir ;;
+	'exec-local status/--dir'|'exec-local status/-C') kind=dir ;;
+	'exec-local wait/--dir'|'exec-local wait/-C') kind=dir ;;
+	'exec-local logs/--dir'|'exec-local logs/-C') kind=dir ;;
+	'exec-local signal/--dir'|'exec-local signal/-C') kind=dir ;;
+	'exec-local adopt/--dir'|'exec-local adopt/-C') kind=dir ;;
+	'exec-local reap/--dir'|'exec-local reap/-C') kind=dir ;;
 	'hub bootstrap/--external-url') kind=none ;;
 	'hub bootstrap/--git-proxy-port') kind=none ;;
 	'hub bootstrap/--kube-guard-port') kind=none ;;
@@ -280,6 +308,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'secret why/--project'|'secret why/-p') kind=dir ;;
 	'secret why/--executor'|'secret why/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'secret why/--dir'|'secret why/-C') kind=dir ;;
+	'supervise start/--dir'|'supervise start/-C') kind=dir ;;
+	'supervise status/--dir'|'supervise status/-C') kind=dir ;;
+	'supervise wait/--dir'|'supervise wait/-C') kind=dir ;;
+	'supervise logs/--dir'|'supervise logs/-C') kind=dir ;;
+	'supervise signal/--dir'|'supervise signal/-C') kind=dir ;;
+	'supervise adopt/--dir'|'supervise adopt/-C') kind=dir ;;
 	'sweep/--dir'|'sweep/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
@@ -290,7 +324,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret names'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

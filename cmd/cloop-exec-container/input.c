@@ -12,7 +12,7 @@ int exec_read_executor(struct work_spec *out, struct cl_err *e)
 
 	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e))
 		return -1;
-	return work_executor_read(in.p, in.len, out, e);
+	return work_executor_read("container", in.p, in.len, out, e);
 }
 
 char *exec_seccomp(const struct cfg_executor *x, struct cl_err *e)

@@ -158,7 +158,7 @@ int cmd_prepare(struct cl_ctx *c, struct cl_err *e)
 	int rc;
 
 	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e) ||
-		work_spec_read(in.p, in.len, &spec, e))
+		work_spec_read("container", in.p, in.len, &spec, e))
 		return -1;
 	p.ctx = c;
 	rc = prepare(&spec, &p, e);

@@ -3,9 +3,8 @@
 #include "verbs.h"
 #include "job.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "sys/clock.h"
-#include "sys/diskwalk.h"
+#include "work/begin.h"
 #include "work/paths.h"
 
 #include <stdlib.h>
@@ -28,41 +27,6 @@ static int take_image(struct job *j, struct cl_err *e)
 		return cl_fix(e, "give it the answer of 'cloop exec-container prepare'");
 	}
 	j->image = cl_strdup(ref ? ref : id);
-	return 0;
-}
-
-/*
- * facts 6.13: a workspace that is over its limit already does not start, and one that is
- * below the free-space floor would be stopped at once.
- */
-static int check_disk(struct job *j, struct shim_job *sj, struct cl_err *e)
-{
-	const struct work_spec *s = j->spec;
-	struct diskwalk_want want = {.tree = j->project,
-		.baseline = -1,
-		.start = true,
-		.deadline_ms = DW_START_DEADLINE_MS,
-		.state_deadline_ms = DW_STATE_DEADLINE_MS};
-	struct diskwalk_result r;
-	int64_t mb = 0;
-
-	sj->disk_used = -1;
-	sj->row.disk_baseline = -1;
-	if (s->min_free_mb > 0 && !disk_free_mb(j->project, &mb, e) && mb < s->min_free_mb) {
-		(void)cl_fail(e, CL_EREFUSED,
-			"the file system of '%s' has %lld MB free, below the floor of %lld MB",
-			j->project, (long long)mb, (long long)s->min_free_mb);
-		(void)cl_constraint(e, "disk_floor");
-		return cl_fix(e, "free some space, or lower orchestrator.min_free_disk_mb");
-	}
-	if (!s->limits.v[SB_DISK])
-		return 0;
-	if (diskwalk_run(&want, &r, e))
-		return cl_wrap(e, "the workspace cannot be measured");
-	if (dw_check_start(j->project, r.bytes, r.partial, s->limits.v[SB_DISK], s->disk_source, e))
-		return -1;
-	sj->disk_used = r.partial ? -1 : r.bytes;
-	sj->row.disk_baseline = r.state;
 	return 0;
 }
 
@@ -98,16 +62,6 @@ static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd
 	row->meta = job_meta(j, sj->started_mono);
 }
 
-static void print_handle(const struct store_handle *h)
-{
-	char at[32];
-
-	cl_format_time(h->started_at / 1000, at);
-	cl_take_json(
-		json_pack("{s:s, s:s, s:s, s:s}", "handle_id", h->id, "executor_id", h->executor_id,
-			"external_id", h->external_id ? h->external_id : "", "started_at", at));
-}
-
 static int start(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
@@ -126,14 +80,14 @@ static int start(struct job *j, struct cl_err *e)
 	int rc;
 
 	rundir_init(&rd, j->run_base, j->handle);
-	rc = check_disk(j, &sj, e);
+	rc = work_check_disk(s, j->project, &sj, e);
 	if (!rc) {
 		fill_row(j, &sj, &rd);
 		rc = shim_start(&sj, &job_driver, j, &out, e);
 	}
 	store_handle_release(&sj.row);
 	if (!rc)
-		print_handle(&out);
+		work_print_handle(&out);
 	return rc;
 }
 
@@ -148,7 +102,7 @@ int cmd_start(struct cl_ctx *c, struct cl_err *e)
 	shim_close_inherited();
 	job_init(&j);
 	if (cl_read_fd(STDIN_FILENO, "standard input", MAX_SPEC, &in, e) ||
-		work_spec_read(in.p, in.len, &spec, e))
+		work_spec_read("container", in.p, in.len, &spec, e))
 		return -1;
 	j.spec = &spec;
 	j.run_base = base;

@@ -6,11 +6,13 @@
  * to run under any image's libc, under runc, crun and gVisor, as any user.
  *
  *   cloop-init [--env FILE] [--stdin-fd N] [--stdout-fd N] [--stderr-fd N]
- *              [--status-fd N] -- COMMAND [ARG...]
+ *              [--status-fd N] [--go-fd N] -- COMMAND [ARG...]
  *
  * FILE holds NUL-terminated NAME=VALUE pairs; a FILE that is absent is an error, so that
  * a command never runs without the secrets it was promised. On --status-fd the command's
- * status is written as decimal text and a newline, before anything else ends.
+ * status is written as decimal text and a newline, before anything else ends. With --go-fd
+ * nothing is started before a byte comes from there; when that end closes instead, its
+ * supervisor died before it had written down what is about to run, and nothing runs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +36,7 @@ struct options {
 	const char *env;
 	int std[3]; /* what becomes descriptor 0, 1 and 2; -1: as it is */
 	int status; /* -1: none */
+	int go;     /* -1: none */
 	char **command;
 };
 
@@ -66,8 +69,8 @@ static int parse_fd(const char *name, const char *text)
 static void parse(int argc, char **argv, struct options *o)
 {
 	static const char *const fd_names[] = {
-		"--stdin-fd", "--stdout-fd", "--stderr-fd", "--status-fd"};
-	int *const fds[] = {&o->std[0], &o->std[1], &o->std[2], &o->status};
+		"--stdin-fd", "--stdout-fd", "--stderr-fd", "--status-fd", "--go-fd"};
+	int *const fds[] = {&o->std[0], &o->std[1], &o->std[2], &o->status, &o->go};
 	int i, k;
 
 	for (i = 1; i < argc && strcmp(argv[i], "--"); i += 2) {
@@ -77,15 +80,15 @@ static void parse(int argc, char **argv, struct options *o)
 			o->env = argv[i + 1];
 			continue;
 		}
-		for (k = 0; k < 4 && strcmp(argv[i], fd_names[k]); k++)
+		for (k = 0; k < 5 && strcmp(argv[i], fd_names[k]); k++)
 			;
-		if (k == 4)
+		if (k == 5)
 			refuse("unknown option '%s'", argv[i]);
 		*fds[k] = parse_fd(fd_names[k], argv[i + 1]);
 	}
 	if (i + 1 >= argc)
 		refuse("no command: usage: cloop-init [--env FILE] [--stdin-fd N] [--stdout-fd N] "
-		       "[--stderr-fd N] [--status-fd N] -- COMMAND [ARG...]");
+		       "[--stderr-fd N] [--status-fd N] [--go-fd N] -- COMMAND [ARG...]");
 	o->command = argv + i + 1;
 }
 
@@ -201,8 +204,8 @@ static void __attribute__((noreturn)) become(char **command, const sigset_t *mas
 	(void)sigprocmask(SIG_SETMASK, mask, NULL);
 	(void)execvp(command[0], command);
 	err = errno;
-	(void)dprintf(2, "cloop-init: %s: %s\n", command[0],
-		err == ENOENT ? "not found in this image" : strerror(err));
+	(void)dprintf(
+		2, "cloop-init: %s: %s\n", command[0], err == ENOENT ? "not found" : strerror(err));
 	_exit(err == ENOENT || err == ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT);
 }
 
@@ -238,6 +241,19 @@ static void pass_on(pid_t child, int sig)
 		(void)kill(child, sig);
 }
 
+static void wait_for_go(int fd)
+{
+	char byte;
+	ssize_t n;
+
+	do
+		n = read(fd, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (n != 1)
+		refuse("the supervisor went away before it said go");
+	(void)close(fd);
+}
+
 /* Returns the command's status once it has ended; passes on every signal until then. */
 static int supervise(pid_t child, const sigset_t *waited)
 {
@@ -257,7 +273,7 @@ static int supervise(pid_t child, const sigset_t *waited)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.std = {-1, -1, -1}, .status = -1};
+	struct options o = {.std = {-1, -1, -1}, .status = -1, .go = -1};
 	sigset_t waited, old;
 	int status;
 	pid_t child;
@@ -267,6 +283,8 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	place_fds(&o);
+	if (o.go >= 0)
+		wait_for_go(o.go);
 	correct_hostname();
 	if (o.env)
 		set_environment(o.env);

@@ -108,25 +108,39 @@ static void note_image(const struct run_plan *p, const struct cl_err *why)
 	struct cl_err e;
 
 	(void)store_audit_add(p->store, sys_now_ms(), &a, &e);
-	(void)store_journal_add(
-		p->store, sys_now_ms(), p->project, NULL, cl_err_slug(why), why->msg, NULL, &e);
-	(void)store_counter_add(p->store, "cloop_run_refusals_total", cl_err_slug(why), 1, &e);
 	json_decref(detail);
+}
+
+static void note_unprepared(const struct run_plan *p, const struct cl_err *why)
+{
+	const char *kind = cl_err_slug(why);
+	struct cl_err e;
+
+	if (!strcmp(p->executor->kind, "container"))
+		note_image(p, why);
+	(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL, kind, why->msg, NULL, &e);
+	(void)store_counter_add(p->store, "cloop_run_refusals_total", kind, 1, &e);
 }
 
 int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	json_t *spec = run_spec_json(c, p), *w;
-	int rc = work_driver("container", "prepare", spec, &p->pinned, e);
+	int rc = work_driver(p->executor->driver, "prepare", spec, &p->pinned, e);
 	size_t i;
 
 	json_decref(spec);
+	/* A driver with nothing to prepare may leave the verb out. */
+	if (rc && e->code == CL_EUSAGE && !p->executor->row->program) {
+		p->pinned = json_object();
+		rc = 0;
+	}
 	if (rc) {
-		note_image(p, e);
+		note_unprepared(p, e);
 		return -1;
 	}
 	json_array_foreach (json_object_get(p->pinned, "warnings"), i, w)
-		cl_warn(c, "%s", json_string_value(w));
+		if (json_is_string(w))
+			cl_warn(c, "%s", json_string_value(w));
 	/* Steps of a setup may have taken minutes, and rules may be narrower since. */
 	return run_egress(p, e);
 }
@@ -239,11 +253,22 @@ static void note_rules(const struct run_plan *p)
 			text.p, p->rules, &e);
 }
 
+/* The handle that the driver answered: one with a row, and this run's. */
+static int find_handle(struct run_plan *p, const char *id, struct cl_err *e)
+{
+	if (id && !store_handle_get(p->store, id, &p->handle, e) && p->handle.run_id &&
+		!strcmp(p->handle.run_id, p->id))
+		return 0;
+	return cl_fail(e, CL_EBUG,
+		"%s answered the handle '%s', which is none of this run's: a driver starts a "
+		"workload by cloop-supervise, see cloop-exec(7)",
+		p->executor->driver, id ? id : "");
+}
+
 int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	json_t *spec, *handle = NULL;
-	const char *id;
 	struct cl_err e2;
 	int rc;
 
@@ -251,22 +276,21 @@ int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 		return -1;
 	note_rules(p);
 	spec = run_spec_json(c, p);
-	rc = work_driver("container", "start", spec, &handle, e);
+	rc = work_driver(p->executor->driver, "start", spec, &handle, e);
 	json_decref(spec);
+	if (!rc)
+		rc = find_handle(p, json_string_value(json_object_get(handle, "handle_id")), e);
+	json_decref(handle);
 	if (rc) {
 		kill_unheard(p);
 		note_refusal(p, e);
 		return -1;
 	}
-	id = json_string_value(json_object_get(handle, "handle_id"));
-	rc = id ? store_handle_get(p->store, id, &p->handle, e)
-		: cl_fail(e, CL_EBUG, "the driver gave no handle_id");
-	json_decref(handle);
 	work_engine_env(&env);
 	/* The workload runs: without a guardian it is still watched by its own shim. */
 	if (guardian_ensure(p->hub.dir, env.v, &e2))
 		cl_warn(c, "%s", e2.msg);
-	return rc;
+	return 0;
 }
 
 /* The .cloop of the project, made as its owner's when it is not there; -1: say nothing. */
@@ -287,7 +311,7 @@ void run_record(struct cl_ctx *c, const struct run_plan *p)
 	struct sys_owner owner = {
 		geteuid() ? (uid_t)-1 : p->owner_uid, geteuid() ? (gid_t)-1 : p->owner_gid, 0644};
 	json_t *j = json_pack("{s:s, s:s, s:s, s:i, s:b}", "run_id", p->id, "executor_id",
-		p->executor->id, "executor_kind", "container", "sandbox_spec_scheme",
+		p->executor->id, "executor_kind", p->executor->kind, "sandbox_spec_scheme",
 		SB_SPEC_SCHEME, "sandbox_reproducible",
 		json_is_true(json_object_get(p->pinned, "reproducible")));
 	cleanup_free char *text = NULL, *line = NULL;

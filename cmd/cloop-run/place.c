@@ -5,6 +5,7 @@
 #include "policy/place.h"
 #include "store/journal.h"
 #include "sys/clock.h"
+#include "work/driver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ struct fleet {
 	struct pl_policy policy;
 	struct pl_query query;
 	struct pl_result result;
+	struct cl_strv reasons; /* of drivers that do not answer */
+	struct cl_err named;    /* of the one that was named; CL_OK: it did */
 };
 
 static void fleet_release(struct fleet *f)
@@ -31,27 +34,62 @@ static void fleet_release(struct fleet *f)
 	free(f->x);
 	free(f->v);
 	free(f->labels);
+	cl_strv_release(&f->reasons);
 }
 #define cleanup_fleet __attribute__((cleanup(fleet_release)))
 
+/*
+ * Who is a candidate: whoever was named; containers, whose capabilities need no asking; and with
+ * --place the drivers too. What only a name leads to is never found by looking (DECISIONS D8).
+ */
+static bool stands(const struct run_plan *p, const struct cfg_executor *x, bool place)
+{
+	if (!x->enabled && !x->disabled_reason)
+		return false;
+	if (x == p->executor || !strcmp(x->kind, "container"))
+		return true;
+	return place && !x->row->named_only;
+}
+
+/* A driver that does not say what it can do gets nothing. */
+static void ask_driver(struct fleet *f, const struct run_plan *p, const struct cfg_executor *x,
+	struct pl_candidate *out)
+{
+	struct cl_err e;
+
+	if (x->disabled_reason ||
+		!work_capabilities(x, &p->cfg_doc, p->hub.dir, f->machine.machine, &out->caps, &e))
+		return;
+	if (x == p->executor)
+		f->named = e;
+	cl_strv_add(&f->reasons, e.msg);
+	cl_strv_add(&f->reasons, e.fix);
+	out->health = PL_UNREACHABLE;
+	out->health_reason = f->reasons.v[f->reasons.n - 2];
+	out->health_fix = f->reasons.v[f->reasons.n - 1];
+}
+
 /* Executors that are off are none; those that are out of service have their reason. */
-static void fleet_init(struct fleet *f, const struct run_plan *p)
+static void fleet_init(struct fleet *f, const struct run_plan *p, bool place)
 {
 	size_t n = p->cfg.nexecutors;
 
 	*f = (struct fleet){.x = cl_calloc(n + 1, sizeof(*f->x)),
 		.v = cl_calloc(n + 1, sizeof(*f->v)),
 		.labels = cl_calloc(n + 1, sizeof(*f->labels)),
-		.result = PL_RESULT_INIT};
+		.result = PL_RESULT_INIT,
+		.reasons = CL_STRV_INIT};
 	if (uname(&f->machine))
 		f->machine.machine[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		const struct cfg_executor *x = &p->cfg.executors[i];
 
-		if (!x->enabled && !x->disabled_reason)
+		if (!stands(p, x, place))
 			continue;
 		f->x[f->n] = x;
 		pl_of_executor(x, geteuid() == 0, f->machine.machine, f->labels[f->n], &f->v[f->n]);
+		if (strcmp(x->kind, "container") != 0)
+			ask_driver(f, p, x, &f->v[f->n]);
 		f->n++;
 	}
 	pl_of_spec(&p->spec, &f->words, &f->asks);
@@ -101,17 +139,20 @@ static void warn(struct cl_ctx *c, const struct run_plan *p, const struct fleet 
 int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	const char *id = cl_str(c, "executor");
-	cleanup_fleet struct fleet f;
+	cleanup_fleet struct fleet f = {0};
 	bool place = cl_flag(c, "place");
 
 	if (place && id)
 		return cl_usage(c, e, "--place chooses the executor: give it or -e %s", id);
-	fleet_init(&f, p);
+	if (!place && cfg_executor(&p->cfg, id, &p->executor, e))
+		return -1;
+	fleet_init(&f, p, place);
 	if (place) {
 		pl_select(&f.query, f.v, f.n, 0, &f.result);
+	} else if (f.named.code != CL_OK) {
+		*e = f.named;
+		return -1;
 	} else {
-		if (cfg_executor(&p->cfg, id, &p->executor, e))
-			return -1;
 		pl_check(&f.query, f.v, f.n, which(&f, p->executor), &f.result);
 	}
 	if (!f.result.chosen)
@@ -125,6 +166,6 @@ char *run_place_text(const struct run_plan *p)
 {
 	cleanup_fleet struct fleet f;
 
-	fleet_init(&f, p);
+	fleet_init(&f, p, false);
 	return pl_request_text(f.v, f.n, &f.asks, &f.policy);
 }

@@ -30,7 +30,7 @@ static void place(const struct cl_ctx *c, const struct run_plan *p)
 void run_trace(const struct cl_ctx *c, const struct run_plan *p)
 {
 	json_t *spec = run_spec_json(c, p);
-	cleanup_free char *text = cl_json_text(spec);
+	cleanup_free char *text = cl_json_text(spec), *driver = NULL;
 
 	json_decref(spec);
 	line("cloop -C ", p->hub.dir, " hub config show --json");
@@ -42,8 +42,12 @@ void run_trace(const struct cl_ctx *c, const struct run_plan *p)
 		line("printf %s ", auth, " | cloop egress firewall --policy -");
 	}
 	line("spec=", text, "");
-	(void)fputs("pinned=$(printf %s \"$spec\" | cloop exec-container prepare)\n"
-		    "printf %s \"$spec\" | jq --argjson p \"$pinned\" '.image_pinned = $p' | "
-		    "cloop exec-container start\n",
-		stderr);
+	driver = p->executor->row->program
+			 ? cl_asprintf("cloop %s", p->executor->driver + strlen("cloop-"))
+			 : cl_shell_word(p->executor->driver);
+	(void)fprintf(stderr,
+		"pinned=$(printf %%s \"$spec\" | %s prepare)\n"
+		"printf %%s \"$spec\" | jq --argjson p \"$pinned\" '.image_pinned = $p' | %s "
+		"start\n",
+		driver, driver);
 }

@@ -48,22 +48,23 @@ static void reap(const struct cl_ctx *c, const struct hub *hub, struct sweep *s)
 	}
 	for (size_t i = 0; i < cfg.nexecutors; i++) {
 		const struct cfg_executor *x = &cfg.executors[i];
-		json_t *in, *out = NULL, *v;
+		json_t *out = NULL, *v;
 		size_t k;
 
 		if (!x->enabled || x->disabled_reason)
 			continue;
-		in = json_pack(
-			"{s:o, s:s}", "executor", work_executor_json(&d, x), "hub", hub->dir);
-		if (work_driver("container", "reap", in, &out, &e))
-			cl_warn(c, "%s: %s", x->id, e.msg);
+		/* A third party's driver may have nothing to collect, and then no such verb. */
+		if (work_driver_ask(x, &d, hub->dir, "reap", NULL, &out, &e) &&
+			(e.code != CL_EUSAGE || x->row->program))
+			cl_warn(c, "%s", e.msg);
 		json_array_foreach (json_object_get(out, "removed"), k, v) {
 			const char *name = json_string_value(json_object_get(v, "name"));
+			const char *kind = json_string_value(json_object_get(v, "kind"));
 
 			s->collected++;
-			cl_strv_addf(&s->notes, "removed container %s", name ? name : "?");
+			cl_strv_addf(&s->notes, "removed %s %s", kind ? kind : "container",
+				name ? name : "?");
 		}
-		json_decref(in);
 		json_decref(out);
 	}
 }

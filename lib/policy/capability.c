@@ -91,6 +91,21 @@ void cap_of_container(
 		out->bits |= rows[i].is ? CAP_BIT(rows[i].cap) : 0;
 }
 
+void cap_of_process(bool limits, const char *arch, struct cap_set *out)
+{
+	static const enum cap has[] = {
+		CAP_STREAM, CAP_SIGNAL, CAP_HOST_FILESYSTEM, CAP_NETWORK_EGRESS};
+
+	*out = CAP_SET_INIT;
+	out->isolation = CAP_ISOLATION_NONE;
+	out->disk = CAP_DISK_SAMPLED;
+	out->platform = "linux";
+	out->arch = arch;
+	for (size_t i = 0; i < CL_ARRAY_LEN(has); i++)
+		out->bits |= CAP_BIT(has[i]);
+	out->bits |= limits ? CAP_BIT(CAP_RESOURCE_LIMITS) : 0;
+}
+
 json_t *cap_json(const struct cap_set *c, const char *driver, const char *executor_id)
 {
 	json_t *out = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:I}", "driver", driver,

@@ -73,6 +73,13 @@ struct cap_set {
 void cap_of_container(
 	const struct cfg_executor *x, bool root, const char *arch, struct cap_set *out);
 
+/*
+ * Those of plain processes of this host. `limits`: there are control groups that we may make
+ * and that hold memory, processors and processes. Nothing isolates, and there is no network
+ * of its own that could be taken away or filtered.
+ */
+void cap_of_process(bool limits, const char *arch, struct cap_set *out);
+
 /* A driver's whole answer, false ones included; owned. */
 json_t *cap_json(const struct cap_set *c, const char *driver, const char *executor_id);
 /*

@@ -210,7 +210,7 @@ static struct cfg_executor *new_executor(struct cfg *c, const char *path)
 	return x;
 }
 
-/* executors.container: one mapping, or a list of them. */
+/* executors.container and its like: one mapping, or a list of them. */
 static void read_executors(struct cfg_reader *r, const json_t *obj, const char *key,
 	const struct cfg_key *k, const char *path)
 {
@@ -222,11 +222,12 @@ static void read_executors(struct cfg_reader *r, const json_t *obj, const char *
 		misshapen(r, obj, key, k, path, "mapping and no list of mappings");
 		return;
 	}
-	if (n > MAX_EXECUTORS) {
+	if (r->c->nexecutors + n > MAX_EXECUTORS) {
 		misshapen(r, obj, key, k, path, "list of 64 executors at most");
 		return;
 	}
-	r->c->executors = cl_calloc(n ? n : 1, sizeof(*r->c->executors));
+	if (!r->c->executors)
+		r->c->executors = cl_calloc(MAX_EXECUTORS, sizeof(*r->c->executors));
 	for (size_t i = 0; i < n; i++) {
 		cleanup_free char *at = list ? cl_asprintf("%s[%zu]", path, i) : cl_strdup(path);
 		json_t *item = list ? json_array_get(v, i) : v;
@@ -324,25 +325,56 @@ static bool leaf(const struct cfg_key *k)
 	return k->type != CFG_MAP && k->type != CFG_MAPS && k->type != CFG_ONE_OR_MAPS;
 }
 
+/* The kind whose section a key is in, or NULL. */
+static const struct cfg_kind *section(const char *path)
+{
+	for (const struct cfg_kind *k = cfg_kinds(); k->section; k++) {
+		size_t len = strlen(k->section);
+
+		if (!strncmp(path, k->section, len) && strchr(".[", path[len]))
+			return k;
+	}
+	return NULL;
+}
+
+/* Which kind each executor is; those that are only for whoever names them come last. */
+static void sort_executors(struct cfg *c)
+{
+	struct cfg_executor *sorted =
+		c->executors ? cl_calloc(MAX_EXECUTORS, sizeof(*sorted)) : NULL;
+	size_t n = 0;
+
+	for (int named = 0; named < 2; named++)
+		for (size_t i = 0; i < c->nexecutors; i++) {
+			struct cfg_executor *x = &c->executors[i];
+
+			x->row = section(x->key);
+			if (x->row->named_only == (named == 1))
+				sorted[n++] = *x;
+		}
+	free(c->executors);
+	c->executors = sorted;
+}
+
 /* Keys of what is built, where the file says nothing; those of executors once for each. */
 static void defaults(struct cfg *c)
 {
-	static const char below[] = "executors.container.";
 	size_t n;
 	const struct cfg_key *k = cfg_keys(&n);
 
 	for (size_t i = 0; i < n; i++) {
 		if (!leaf(&k[i]) || !cfg_built(k[i].feature) || strchr(k[i].path, '['))
 			continue;
-		if (!cl_starts(k[i].path, below)) {
-			default_value(c, &k[i], k[i].path);
-			continue;
-		}
-		for (size_t x = 0; x < c->nexecutors; x++) {
-			cleanup_free char *path = cl_asprintf(
-				"%s.%s", c->executors[x].key, k[i].path + sizeof(below) - 1);
+		const struct cfg_kind *of = section(k[i].path);
 
-			default_value(c, &k[i], path);
+		if (!of)
+			default_value(c, &k[i], k[i].path);
+		for (size_t x = 0; of && x < c->nexecutors; x++) {
+			cleanup_free char *path = cl_asprintf(
+				"%s%s", c->executors[x].key, k[i].path + strlen(of->section));
+
+			if (c->executors[x].row == of)
+				default_value(c, &k[i], path);
 		}
 	}
 }
@@ -492,6 +524,7 @@ int cfg_read(struct cl_doc *d, struct cfg *out, struct cl_err *e)
 	}
 	if (json_is_object(d->root))
 		read_map(&r, d->root, NULL, "");
+	sort_executors(out);
 	features(&r);
 	defaults(out);
 	fill(&r);

@@ -79,19 +79,33 @@ struct cfg_egress {
 	struct eg_auth auth; /* what is allowed; block_special_use and silent are in it */
 };
 
-/* One entry of executors.container. */
+/* What kind of executor a section of the file makes; one row of a table. */
+struct cfg_kind {
+	const char *section; /* "executors.container" */
+	const char *name;    /* "container"; NULL: the NAME of its driver, cloop-exec-NAME */
+	const char *program; /* its driver, in the libexec folder; NULL: the file names one */
+	bool named_only;     /* nothing runs there that was not sent there by name */
+};
+/* The rows, ended by one without a section. */
+const struct cfg_kind *cfg_kinds(void);
+
+/* One entry of executors.container, executors.drivers or executors.local. */
 struct cfg_executor {
+	const struct cfg_kind *row;
+	char *kind;   /* "container", "localprocess", or what a third party's driver is called */
+	char *driver; /* "cloop-exec-container", or an absolute path; never NULL, "" when bad */
 	char *id;
 	bool enabled;          /* asked for */
 	char *disabled_reason; /* not NULL: out of service, whatever `enabled` says */
 	char *disabled_fix;
 	unsigned line, column; /* where it starts in the file */
 	char *key;             /* "executors.container" or "executors.container[1]" */
-	char *runtime;         /* "podman", "docker", or "": whichever is there, podman first */
-	char *oci_runtime;     /* registered name, or "": the engine's default */
+	/* Of containers, and without meaning elsewhere: */
+	char *runtime;     /* "podman", "docker", or "": whichever is there, podman first */
+	char *oci_runtime; /* registered name, or "": the engine's default */
 	char *image;
 	struct sb_limits defaults;  /* of a run that asks for none; pids -1: no limit, never 0 */
-	char *network;              /* "none", "bridge" or a network of the engine */
+	char *network;              /* "none", "bridge", a network of the engine, else "host" */
 	struct cl_strv allow_hosts; /* "name:addr" each */
 	struct cl_strv extra_args;  /* checked: policy/extra_args.h */
 	char *selinux_label;        /* "", "z", "Z" */
@@ -123,7 +137,9 @@ struct cfg_value {
 
 struct cfg {
 	char *file;
-	struct cfg_executor *executors; /* in the order of the file: the first is the default */
+	/* In the order of the file, those that run only what is sent there by name at the end: the
+	 * first is the default. */
+	struct cfg_executor *executors;
 	size_t nexecutors;
 	struct sb_limits limits; /* executors.limits: ceilings of any workload; 0: none */
 	bool allow_host_process;

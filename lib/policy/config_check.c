@@ -56,6 +56,20 @@ int cfg_check_pool(const char *text, struct cl_err *e)
 		"that this host does not use");
 }
 
+int cfg_check_driver(const char *text, struct cl_err *e)
+{
+	static const char prefix[] = "cloop-exec-";
+	const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
+	size_t len = cl_starts(name, prefix) ? strlen(name + sizeof(prefix) - 1) : 0;
+
+	name += len ? sizeof(prefix) - 1 : 0;
+	if (*text == '/' && len && len <= 32 && *name >= 'a' && *name <= 'z' &&
+		strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len)
+		return 0;
+	(void)cl_fail(e, CL_EDATA, "'%s' is no absolute path of a cloop-exec-NAME", text);
+	return cl_fix(e, "for example /usr/local/lib/cloop-exec-jail; NAME is a-z, 0-9 and '-'");
+}
+
 /* An endpoint that something can connect to. */
 static int endpoint(const char *text, uint16_t port, const char *what, struct cl_err *e)
 {

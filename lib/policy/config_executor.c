@@ -37,6 +37,18 @@ static bool flag(const struct cfg *c, const char *base, const char *name)
 	return json_is_true(cfg_json_value(c, base, name));
 }
 
+static const struct cfg_kind kinds[] = {
+	{"executors.container", "container", "cloop-exec-container", false},
+	{"executors.drivers", NULL, NULL, false},
+	{"executors.local", "localprocess", "cloop-exec-local", true},
+	{NULL, NULL, NULL, false},
+};
+
+const struct cfg_kind *cfg_kinds(void)
+{
+	return kinds;
+}
+
 /* Members that are copied as they are. */
 static const struct {
 	const char *name;
@@ -245,37 +257,73 @@ static void judge_hosts(struct cfg *c, struct cfg_executor *x)
 		"take the entries out, or set network: bridge");
 }
 
-void cfg_executor_fill(struct cfg *c, struct cfg_executor *x)
+/* A list's entry without an id is shown under its key, which nobody can type as an id. */
+static char *id_of(const struct cfg *c, const struct cfg_executor *x)
+{
+	cleanup_free char *path = cl_asprintf("%s.id", x->key);
+	const struct cfg_value *v = cfg_value(c, path);
+	const char *id = text(c, x, "id");
+
+	return cl_strdup(*id && ((v->line && !v->rejected) || !cl_ends(x->key, "]")) ? id : x->key);
+}
+
+/* What drives it: cloop's own, or what the file names. */
+static void fill_driver(struct cfg *c, struct cfg_executor *x)
+{
+	const char *path = text(c, x, "driver"), *slash = strrchr(path, '/');
+
+	x->driver = cl_strdup(x->row->program ? x->row->program : path);
+	x->kind = cl_strdup(x->row->name ? x->row->name
+			    : slash      ? slash + sizeof("/cloop-exec-") - 1
+					 : "driver");
+	if (!x->row->program && !*path)
+		flaw(c, x, "driver", "it names no driver",
+			"add driver: /usr/local/lib/cloop-exec-NAME");
+	if (x->row->named_only && x->enabled && !c->allow_host_process)
+		cfg_note(c, CFG_WARNING, x->key, x->line, x->column,
+			"executors.allow_host_process is false, so nothing runs here",
+			"set it to true, or set enabled: false");
+}
+
+static void fill_container(struct cfg *c, struct cfg_executor *x)
 {
 	cleanup_free char *filter = cl_asprintf("%s.egress_filter", x->key);
-	const char *id = text(c, x, "id");
-	const json_t *labels = cfg_json_value(c, x->key, "labels");
 
-	/* A list's entry without an id is shown under its key, which nobody can type as an id. */
-	x->id = cl_strdup(
-		*id && (strcmp(id, "container") != 0 || !cl_ends(x->key, "]")) ? id : x->key);
-	for (size_t i = 0; i < CL_ARRAY_LEN(texts); i++)
-		*(char **)(void *)((char *)x + texts[i].offset) =
-			cl_strdup(text(c, x, texts[i].name));
-	if (!*x->network) {
-		free(x->network);
-		x->network = cl_strdup("none");
-	}
-	x->enabled = flag(c, x->key, "enabled");
-	x->allow_root_user = flag(c, x->key, "allow_root_user");
 	x->network_backend = (enum cfg_network_backend)word(c, x, "network_backend");
 	x->seccomp = (enum cfg_seccomp)word(c, x, "seccomp");
 	strings(c, x->key, "allow_hosts", &x->allow_hosts);
 	strings(c, x->key, "extra_args", &x->extra_args);
-	x->labels = labels ? json_deep_copy(labels) : NULL;
-	numbers(c, x);
 	x->egress.enabled = flag(c, filter, "enabled");
 	x->egress.internal = flag(c, filter, "internal");
 	read_auth(c, filter, &x->egress.auth);
 	note_masked_ranges(c, x, filter);
 	note_idle_filter(c, x, filter);
 	note_runtime(c, x);
-	judge_id(c, x);
 	judge_hosts(c, x);
 	judge_filter(c, x);
+}
+
+void cfg_executor_fill(struct cfg *c, struct cfg_executor *x)
+{
+	const json_t *labels = cfg_json_value(c, x->key, "labels");
+	bool container = !strcmp(x->row->section, kinds[0].section);
+
+	x->id = id_of(c, x);
+	for (size_t i = 0; i < CL_ARRAY_LEN(texts); i++)
+		*(char **)(void *)((char *)x + texts[i].offset) =
+			cl_strdup(text(c, x, texts[i].name));
+	if (!*x->network) {
+		free(x->network);
+		x->network = cl_strdup(container ? "none" : "host");
+	}
+	x->enabled = flag(c, x->key, "enabled");
+	x->allow_root_user = flag(c, x->key, "allow_root_user");
+	x->labels = labels ? json_deep_copy(labels) : NULL;
+	numbers(c, x);
+	if (!x->row->program)
+		x->defaults.v[SB_PIDS] = -1; /* what is not said is its driver's own business */
+	fill_driver(c, x);
+	judge_id(c, x);
+	if (container)
+		fill_container(c, x);
 }

@@ -10,6 +10,7 @@
 int cfg_check_any_cidr(const char *text, struct cl_err *e); /* address or prefix */
 int cfg_check_build(const char *text, struct cl_err *e);    /* v1.2.3 */
 int cfg_check_cidr(const char *text, struct cl_err *e);     /* prefix, no /0 */
+int cfg_check_driver(const char *text, struct cl_err *e);   /* /.../cloop-exec-NAME */
 int cfg_check_endpoint(const char *text, struct cl_err *e); /* address:port */
 int cfg_check_extra_arg(const char *text, struct cl_err *e);
 int cfg_check_host_entry(const char *text, struct cl_err *e); /* name:IPv4 */

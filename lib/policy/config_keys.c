@@ -19,6 +19,8 @@
 	}
 
 #define CON "executors.container."
+#define DRV "executors.drivers."
+#define LOC "executors.local."
 #define EGR "executors.container.egress_filter."
 #define PRX "executors.egress."
 #define GIT "executors.git_proxy."
@@ -97,6 +99,17 @@ static const struct cfg_key keys[] = {
 		.values = WORDS("strict", "userns", "engine")),
 	K(CON "selinux_label", ENUM, NULL, "container", "how the workspace is relabelled where SELinux enforces",
 		.values = WORDS("", "z", "Z")),
+	K("executors.drivers", ONE_OR_MAPS, NULL, "drivers",
+		"executors of drivers that are not cloop's, by the contract of cloop-exec(7): one mapping, or a list of mappings with an id each"),
+	K(DRV "driver", STR, NULL, "drivers",
+		"absolute path of a cloop-exec-NAME, which root owns and nobody else can write",
+		.check = cfg_check_driver, .harm = CFG_HARM_EXECUTOR),
+	K(DRV "enabled", BOOL, "false", "drivers", "use this executor"),
+	K(DRV "id", STR, "driver", "drivers", "the name that commands, bindings and grants use",
+		.check = cfg_check_id, .harm = CFG_HARM_EXECUTOR),
+	K(DRV "labels", LABELS, NULL, "labels", "labels that grants may select this executor by",
+		.check = cfg_check_label),
+	K(DRV "options", ANY, NULL, "drivers", "whatever the driver wants to be told; it reads this itself"),
 	K("executors.egress", MAP, NULL, "egress-proxy", "the forward proxy behind egress grants"),
 	K(PRX "advertise_addr", STR, NULL, "egress-proxy", "the proxy's address as sandboxes are told it"),
 	K(PRX "default_max_bytes_down", SIZE, NULL, "egress-proxy", "download quota of a grant that names none",
@@ -201,6 +214,22 @@ static const struct cfg_key keys[] = {
 	K("executors.limits.max_memory", SIZE, NULL, "limits", "most memory", .unit = "MB", .harm = CFG_HARM_ALL),
 	K("executors.limits.max_pids", INT, NULL, "limits", "most processes and threads", .min = 1, .max = 65536,
 		.harm = CFG_HARM_ALL),
+	K("executors.local", ONE_OR_MAPS, NULL, "host-process",
+		"plain processes of this host as an executor, where allow_host_process lets it; nothing is chosen for them but by name"),
+	K(LOC "allow_root_user", BOOL, "false", "host-process",
+		"let a workload be uid 0 where root owns the project"),
+	K(LOC "cpus", NUMBER, "0", "host-process", "CPU cores of a run that asks for none; 0 sets no limit",
+		.max = 1024, .unit = "cores", .bad = "1"),
+	K(LOC "enabled", BOOL, "false", "host-process", "use this executor"),
+	K(LOC "id", STR, "local", "host-process", "the name that commands, bindings and grants use",
+		.check = cfg_check_id, .harm = CFG_HARM_EXECUTOR),
+	K(LOC "labels", LABELS, NULL, "labels", "labels that grants may select this executor by",
+		.check = cfg_check_label),
+	K(LOC "memory", SIZE, "0", "host-process", "memory of a run that asks for none; 0 sets no limit",
+		.unit = "MB", .bad = "512m"),
+	K(LOC "pids_limit", INT, "-1", "host-process",
+		"processes and threads of a run that asks for none; 0 means 1024, -1 no limit",
+		.min = -1, .max = 65536),
 	K("executors.min_agent_build", STR, NULL, "remote", "oldest release that a device may run and still get work",
 		.check = cfg_check_build),
 	K("executors.model_relay", MAP, NULL, "model-relay", "model calls through this hub, on the git proxy's port"),
@@ -261,8 +290,8 @@ static const struct cfg_key keys[] = {
 /* clang-format on */
 
 /* What this release has; a feature that is not here is known and not built. */
-static const char *const built[] = {
-	"container", "host-process", "image-policy", "limits", "orchestrator", "secrets"};
+static const char *const built[] = {"container", "drivers", "host-process", "image-policy",
+	"limits", "orchestrator", "secrets"};
 
 bool cfg_built(const char *feature)
 {

@@ -9,8 +9,9 @@
 
 static void executor_release(struct cfg_executor *x)
 {
-	char *const owned[] = {x->id, x->disabled_reason, x->disabled_fix, x->key, x->runtime,
-		x->oci_runtime, x->image, x->network, x->selinux_label, x->address_pool};
+	char *const owned[] = {x->id, x->kind, x->driver, x->disabled_reason, x->disabled_fix,
+		x->key, x->runtime, x->oci_runtime, x->image, x->network, x->selinux_label,
+		x->address_pool};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(owned); i++)
 		free(owned[i]);
@@ -118,7 +119,7 @@ int cfg_executor_find(
 
 	*out = NULL;
 	for (size_t i = 0; i < c->nexecutors && !x; i++)
-		if (!id || !strcmp(c->executors[i].id, id))
+		if (id ? !strcmp(c->executors[i].id, id) : !c->executors[i].row->named_only)
 			x = &c->executors[i];
 	if (!x)
 		return no_executor(c, id, e);

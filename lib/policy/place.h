@@ -295,7 +295,11 @@ struct pl_spec_words {
 /* What a project's spec asks of its executor (sandbox.h: sb_needs). */
 void pl_of_spec(const struct sb_spec *s, struct pl_spec_words *words, struct pl_requirements *out);
 
-/* An executor of the configuration as a candidate. `labels` has room for PL_MAX_LIST. */
+/*
+ * An executor of the configuration as a candidate. `labels` has room for PL_MAX_LIST. Only
+ * the capabilities of containers follow from the configuration; of another kind none is set,
+ * and its driver is to be asked.
+ */
 void pl_of_executor(const struct cfg_executor *x, bool root, const char *arch,
 	struct pl_label *labels, struct pl_candidate *out);
 /* The policy in the configuration. */

@@ -34,14 +34,17 @@ void pl_of_executor(const struct cfg_executor *x, bool root, const char *arch,
 
 	*out = PL_CANDIDATE_INIT;
 	out->executor_id = x->id;
-	out->kind = "container";
+	out->kind = x->kind;
 	json_object_foreach (x->labels, key, v) {
 		if (n < PL_MAX_LIST && json_is_string(v))
 			labels[n++] = (struct pl_label){key, json_string_value(v)};
 	}
 	out->labels = (struct pl_labels){labels, n};
-	out->runtimes = (struct pl_words){!strcmp(x->runtime, "docker") ? docker : podman, 1};
-	cap_of_container(x, root, arch, &out->caps);
+	if (!strcmp(x->kind, "container")) {
+		out->runtimes =
+			(struct pl_words){!strcmp(x->runtime, "docker") ? docker : podman, 1};
+		cap_of_container(x, root, arch, &out->caps);
+	}
 	if (x->disabled_reason) {
 		out->health = PL_UNREACHABLE;
 		out->health_reason = x->disabled_reason;

@@ -100,9 +100,11 @@ static void probe(struct cg *c, const char *dir)
 		cl_split(text.p, ' ', &names);
 		h.memory = cl_strv_has(&names, "memory");
 		h.pids = cl_strv_has(&names, "pids");
+		h.cpu = cl_strv_has(&names, "cpu");
 	} else {
 		h.memory = has(dir, "memory.limit_in_bytes");
 		h.cpuset = has(dir, "cpuset.cpus");
+		h.cpu = has(dir, "cpu.cfs_quota_us");
 		/* The root cgroup has no pids.max and no freezer.state. */
 		h.pids = cl_ends(dir, "/pids") || has(dir, "pids.current");
 		h.freezer = strstr(strrchr(dir, '/'), "freezer") != NULL;
@@ -202,7 +204,7 @@ static void lend_controllers(const char *dir)
 	}
 }
 
-static int make_in(const struct cg_hierarchy *h, const char *handle, const char *below, bool *made)
+int cg_make_in(const struct cg_hierarchy *h, const char *handle, const char *below, bool *made)
 {
 	cleanup_free char *parent = cg_path(h, NULL, NULL), *dir = cg_path(h, handle, below);
 
@@ -262,7 +264,7 @@ int cg_create(const struct cg *c, const char *handle, struct cl_err *e)
 		return cl_fix(e, "mount cgroup2 there: mount -t cgroup2 cgroup2 %s", c->root);
 	}
 	for (size_t i = 0; i < c->n; i++) {
-		int sys = make_in(&c->h[i], handle, NULL, &made[i]);
+		int sys = cg_make_in(&c->h[i], handle, NULL, &made[i]);
 
 		if (!sys)
 			continue;
@@ -286,7 +288,7 @@ int cg_add(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e)
 		if (h->memory && !h->v2)
 			continue;
 		(void)snprintf(text, sizeof(text), "%d", (int)pid);
-		sys = make_in(h, handle, "helpers", &made);
+		sys = cg_make_in(h, handle, "helpers", &made);
 		if (!sys)
 			sys = cg_put(procs, text);
 		if (sys)

@@ -25,7 +25,7 @@
 /* What one hierarchy is to us; a v1 directory may carry several controllers. */
 struct cg_hierarchy {
 	char *dir; /* where it is mounted */
-	bool v2, memory, pids, freezer, cpuset;
+	bool v2, memory, pids, freezer, cpuset, cpu;
 };
 
 struct cg {
@@ -54,6 +54,18 @@ int cg_create(const struct cg *c, const char *handle, struct cl_err *e);
 
 /* Bytes the whole tree may use, swap not above it. CL_EUNAVAIL without a memory controller. */
 int cg_set_memory(const struct cg *c, const char *handle, int64_t bytes, struct cl_err *e);
+
+/* The same of processes and threads, and of processors in thousandths. */
+int cg_set_pids(const struct cg *c, const char *handle, int64_t pids, struct cl_err *e);
+int cg_set_cpu(const struct cg *c, const char *handle, int64_t milli, struct cl_err *e);
+/* True when all three can be set here. */
+bool cg_limits(const struct cg *c);
+
+/*
+ * Puts a process, and so its future children, in /cloop/HANDLE/work of every hierarchy: the
+ * workload itself, where no engine makes a cgroup of its own for it.
+ */
+int cg_join(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e);
 
 /*
  * Puts a process of ours, and so its future children, in /cloop/HANDLE/helpers of every

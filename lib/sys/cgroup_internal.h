@@ -18,6 +18,8 @@ bool cg_field(const char *text, const char *key, uint64_t *out);
 /* The directories of the tree at /cloop/HANDLE, parents before children; none if it is absent. */
 int cg_tree(
 	const struct cg_hierarchy *h, const char *handle, struct cl_strv *dirs, struct cl_err *e);
+/* Makes /cloop/HANDLE[/BELOW] in one hierarchy: 0 or an errno. */
+int cg_make_in(const struct cg_hierarchy *h, const char *handle, const char *below, bool *made);
 /* The hierarchy with the memory controller, or NULL with CL_EUNAVAIL. */
 const struct cg_hierarchy *cg_memory(const struct cg *c, struct cl_err *e);
 

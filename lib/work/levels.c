@@ -66,10 +66,16 @@ static int unfiltered(const struct cfg_executor *x, const struct store_rules *r,
 		"executor '%s' has no egress filter, so that the stored %s, version %lld, would "
 		"not be enforced",
 		x->id, name, (long long)r->version);
-	(void)cl_fix(e,
-		"set %s.egress_filter.enabled: true with what it may reach at most, or take the "
-		"rules away: cloop egress rules clear --%s %s",
-		x->key, r->level, word);
+	if (strcmp(x->kind, "container") != 0)
+		(void)cl_fix(e,
+			"run it on a container executor, or take the rules away: cloop egress "
+			"rules clear --%s %s",
+			r->level, word);
+	else
+		(void)cl_fix(e,
+			"set %s.egress_filter.enabled: true with what it may reach at most, or "
+			"take the rules away: cloop egress rules clear --%s %s",
+			x->key, r->level, word);
 	return refuse(e);
 }
 

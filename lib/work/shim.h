@@ -20,8 +20,9 @@ struct shim_io {
 
 /* What a driver started. */
 struct shim_started {
-	pid_t monitor; /* a child of the shim whose exit status is the workload's; 0: none */
-	pid_t init;    /* the workload's first process, in our pid namespace; 0: not known */
+	pid_t monitor;       /* a child of the shim whose exit status is the workload's; 0: none */
+	pid_t init;          /* the workload's first process, in our pid namespace; 0: not known */
+	uint64_t init_start; /* when it started, in clock ticks; 0: whoever has its pid now */
 	char external_id[80];
 	/* Behind a filter that records: whose rows are this workload's (store_handle). */
 	char address[46], address6[46]; /* "": none */

@@ -35,8 +35,8 @@ static void judge(struct shim *s)
 		s->outcome = OUTCOME_KILLED;
 		(void)snprintf(s->error, sizeof(s->error), "signal %d ended it", st - 128);
 	} else if (st >= 125 && st <= 127) {
-		static const char *const why[] = {"the engine could not run it",
-			"the command cannot be executed", "the command is not in the image"};
+		static const char *const why[] = {"it could not be run",
+			"the command cannot be executed", "there is no such command"};
 
 		s->outcome = OUTCOME_FAILED;
 		(void)snprintf(s->error, sizeof(s->error), "%s", why[st - 125]);

@@ -175,8 +175,13 @@ static void settle(struct shim *s)
 
 void shim_loop(struct shim *s, bool asked)
 {
-	if (s->started.init)
+	struct cl_err e;
+
+	if (s->started.init && !s->started.init_start)
 		s->init_fd = pidfd_open(s->started.init, 0);
+	else if (s->started.init &&
+		 sys_pidfd_open(s->started.init, s->started.init_start, &s->init_fd, &e))
+		s->init_fd = -1;
 	/* A quick workload has ended before the engine's client came back. */
 	if (s->init_fd < 0)
 		on_init_end(s);

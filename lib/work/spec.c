@@ -21,7 +21,7 @@ static const char *const known[] = {"hub", "run_id", "executor", "project", "arg
 	"image_pinned"};
 
 /* The executor's mapping is read by the one reader of the configuration. */
-static int read_executor(struct work_spec *s, struct cl_err *e)
+static int read_executor(const char *section, struct work_spec *s, struct cl_err *e)
 {
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_free char *text = NULL;
@@ -33,13 +33,15 @@ static int read_executor(struct work_spec *s, struct cl_err *e)
 	if (!ex)
 		return cl_doc_fail(
 			&s->doc, s->doc.root, "executor", 0, CL_EDATA, e, "'executor' is missing");
-	whole = json_pack("{s:{s:O}}", "executors", "container", ex);
+	whole = json_pack("{s:{s:O}}", "executors", section, ex);
 	text = cl_json_text(whole);
 	json_decref(whole);
 	rc = cl_doc_parse(&d, CL_DOC_JSON, "executor", text, strlen(text), NULL, e);
-	if (rc || cfg_read(&d, &s->cfg, e) || cfg_executor(&s->cfg, NULL, &s->executor, e))
+	if (rc || cfg_read(&d, &s->cfg, e))
 		return -1;
-	return 0;
+	/* The only one; by its name, which is how those are found that nothing chooses. */
+	return cfg_executor(
+		&s->cfg, s->cfg.nexecutors ? s->cfg.executors[0].id : NULL, &s->executor, e);
 }
 
 static int absolute(struct work_spec *s, const char *key, const char **out, struct cl_err *e)
@@ -196,7 +198,8 @@ static int with_fix(int rc, struct cl_err *e)
 	return rc;
 }
 
-static int read_head(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+static int read_head(
+	const char *section, const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
 	struct cl_doc_limits limits = {.max_bytes = 4 << 20};
 
@@ -207,19 +210,21 @@ static int read_head(const char *text, size_t len, struct work_spec *s, struct c
 	if (cl_doc_closed(&s->doc, s->doc.root, "", known, CL_ARRAY_LEN(known), e) ||
 		absolute(s, "hub", &s->hub, e))
 		return -1;
-	return read_executor(s, e);
+	return read_executor(section, s, e);
 }
 
-int work_executor_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+int work_executor_read(
+	const char *section, const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
-	return with_fix(read_head(text, len, s, e), e);
+	return with_fix(read_head(section, text, len, s, e), e);
 }
 
-static int read_whole(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+static int read_whole(
+	const char *section, const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
 	json_t *root;
 
-	if (read_head(text, len, s, e))
+	if (read_head(section, text, len, s, e))
 		return -1;
 	root = s->doc.root;
 	if (absolute(s, "project", &s->project, e) ||
@@ -238,7 +243,8 @@ static int read_whole(const char *text, size_t len, struct work_spec *s, struct 
 	return 0;
 }
 
-int work_spec_read(const char *text, size_t len, struct work_spec *s, struct cl_err *e)
+int work_spec_read(
+	const char *section, const char *text, size_t len, struct work_spec *s, struct cl_err *e)
 {
-	return with_fix(read_whole(text, len, s, e), e);
+	return with_fix(read_whole(section, text, len, s, e), e);
 }

@@ -55,16 +55,18 @@ void work_spec_release(struct work_spec *s);
 #define cleanup_work_spec __attribute__((cleanup(work_spec_release)))
 
 /*
- * Reads text[0..len). *out is WORK_SPEC_INIT; release it whatever is returned. CL_EDATA
+ * Reads text[0..len). `section` is where the executor's keys stand in config.yaml, below
+ * executors: "container", "local" or "drivers". *out is WORK_SPEC_INIT; release it whatever is returned. CL_EDATA
  * with the place; CL_EREFUSED when the executor in it is out of service.
  */
-int work_spec_read(const char *text, size_t len, struct work_spec *out, struct cl_err *e);
+int work_spec_read(
+	const char *section, const char *text, size_t len, struct work_spec *out, struct cl_err *e);
 
 /*
- * The configuration of one executor as a driver gets it: {"executor":{...},"hub":DIR}. Its
- * keys are those of executors.container in config.yaml. Used by the verbs that have
- * no workload: capabilities, preflight, reap.
+ * The configuration of one executor as a driver gets it: {"executor":{...},"hub":DIR}. Used by
+ * the verbs that have no workload: capabilities, preflight, reap.
  */
-int work_executor_read(const char *text, size_t len, struct work_spec *out, struct cl_err *e);
+int work_executor_read(
+	const char *section, const char *text, size_t len, struct work_spec *out, struct cl_err *e);
 
 #endif

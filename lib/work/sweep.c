@@ -56,7 +56,7 @@ static int look_at_run(const struct store_run *r, void *arg, struct cl_err *e)
 static int adopt(struct sweep *s, const char *handle, const char *driver, struct cl_err *e)
 {
 	json_t *in = json_pack("{s:s, s:s}", "handle", handle, "hub", s->hub_dir), *out = NULL;
-	int rc = work_driver(driver, "adopt", in, &out, e);
+	int rc = work_driver(work_supervisor(driver), "adopt", in, &out, e);
 
 	json_decref(in);
 	if (!rc && json_is_true(json_object_get(out, "adopted"))) {

@@ -421,3 +421,37 @@ void test_place__an_executor_of_the_configuration(void)
 	CHECK(p.floor == pl_release("v1.2.3"));
 	CHECK(p.allow_host_process);
 }
+
+/* What no configuration tells is asked of a driver; nothing is claimed for it meanwhile. */
+void test_place__other_kinds_claim_nothing(void)
+{
+	static const char text[] = "executors:\n  local: {enabled: true}\n"
+				   "  drivers: {enabled: true, driver: /usr/lib/cloop-exec-jail}\n";
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_cfg struct cfg c = CFG_INIT;
+	const struct cfg_executor *one;
+	struct pl_label labels[PL_MAX_LIST];
+	struct pl_candidate x;
+	struct cap_set caps;
+	struct cl_err e;
+
+	CHECK_INT(cl_doc_parse(&d, CL_DOC_YAML, "f", text, sizeof(text) - 1, NULL, &e), 0);
+	CHECK_INT(cfg_read(&d, &c, &e), 0);
+	CHECK_INT(c.nexecutors, 2);
+	pl_of_executor(&c.executors[0], true, "x86_64", labels, &x);
+	CHECK_STR(x.kind, "jail");
+	CHECK_INT(x.caps.bits, 0);
+	CHECK_INT(x.caps.isolation, CAP_ISOLATION_NONE);
+	pl_of_executor(&c.executors[1], true, "x86_64", labels, &x);
+	CHECK_STR(x.kind, "localprocess");
+	/* It is nobody's default. */
+	CHECK_INT(cfg_executor(&c, NULL, &one, &e), 0);
+	CHECK_STR(one->id, "driver");
+	CHECK_INT(cfg_executor(&c, "local", &one, &e), 0);
+	cap_of_process(false, "x86_64", &caps);
+	CHECK_INT(caps.isolation, CAP_ISOLATION_NONE);
+	CHECK(!(caps.bits & CAP_BIT(CAP_RESOURCE_LIMITS)));
+	CHECK(!(caps.bits & (CAP_BIT(CAP_EGRESS_SCOPE) | CAP_BIT(CAP_IMAGE_OVERRIDE))));
+	cap_of_process(true, "x86_64", &caps);
+	CHECK(caps.bits & CAP_BIT(CAP_RESOURCE_LIMITS));
+}

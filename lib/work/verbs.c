@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* status, wait, logs and signal: what is asked of a workload that is there. */
-#include "verbs.h"
+#include "work/verbs.h"
 #include "base/err_json.h"
 #include "base/mem.h"
 #include "sys/clock.h"
@@ -72,7 +72,7 @@ static json_t *state_json(struct handle_in *h, bool *ended, struct cl_err *e)
 	return j;
 }
 
-int cmd_status(struct cl_ctx *c, struct cl_err *e)
+int work_verb_status(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_handle_in struct handle_in h;
 	bool ended;
@@ -84,7 +84,7 @@ int cmd_status(struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
-int cmd_wait(struct cl_ctx *c, struct cl_err *e)
+int work_verb_wait(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_handle_in struct handle_in h;
 
@@ -108,7 +108,7 @@ int cmd_wait(struct cl_ctx *c, struct cl_err *e)
 	}
 }
 
-int cmd_logs(struct cl_ctx *c, struct cl_err *e)
+int work_verb_logs(struct cl_ctx *c, struct cl_err *e)
 {
 	static const char *const extra[] = {"from_seq", NULL};
 	cleanup_handle_in struct handle_in h;
@@ -123,7 +123,7 @@ int cmd_logs(struct cl_ctx *c, struct cl_err *e)
 	return work_logs_json(dir, (uint64_t)from, e);
 }
 
-int cmd_signal(struct cl_ctx *c, struct cl_err *e)
+int work_verb_signal(struct cl_ctx *c, struct cl_err *e)
 {
 	static const char *const extra[] = {"signal", NULL};
 	cleanup_free char *base = work_run_base();

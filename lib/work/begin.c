@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/begin.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "sys/diskwalk.h"
+
+/*
+ * facts 6.13: a workspace that is over its limit already does not start, and one that is
+ * below the free-space floor would be stopped at once.
+ */
+int work_check_disk(
+	const struct work_spec *s, const char *project, struct shim_job *sj, struct cl_err *e)
+{
+	struct diskwalk_want want = {.tree = project,
+		.baseline = -1,
+		.start = true,
+		.deadline_ms = DW_START_DEADLINE_MS,
+		.state_deadline_ms = DW_STATE_DEADLINE_MS};
+	struct diskwalk_result r;
+	int64_t mb = 0;
+
+	sj->disk_used = -1;
+	sj->row.disk_baseline = -1;
+	if (s->min_free_mb > 0 && !disk_free_mb(project, &mb, e) && mb < s->min_free_mb) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"the file system of '%s' has %lld MB free, below the floor of %lld MB",
+			project, (long long)mb, (long long)s->min_free_mb);
+		(void)cl_constraint(e, "disk_floor");
+		return cl_fix(e, "free some space, or lower orchestrator.min_free_disk_mb");
+	}
+	if (!s->limits.v[SB_DISK])
+		return 0;
+	if (diskwalk_run(&want, &r, e))
+		return cl_wrap(e, "the workspace cannot be measured");
+	if (dw_check_start(project, r.bytes, r.partial, s->limits.v[SB_DISK], s->disk_source, e))
+		return -1;
+	sj->disk_used = r.partial ? -1 : r.bytes;
+	sj->row.disk_baseline = r.state;
+	return 0;
+}
+
+void work_print_handle(const struct store_handle *h)
+{
+	char at[32];
+
+	cl_format_time(h->started_at / 1000, at);
+	cl_take_json(
+		json_pack("{s:s, s:s, s:s, s:s}", "handle_id", h->id, "executor_id", h->executor_id,
+			"external_id", h->external_id ? h->external_id : "", "started_at", at));
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the start of a workload is made of, whatever kind it is. */
+#ifndef CL_WORK_BEGIN_H
+#define CL_WORK_BEGIN_H
+
+#include "work/shim.h"
+#include "work/spec.h"
+
+/*
+ * Sets disk_used and row.disk_baseline of sj from the workspace at `project`. CL_EREFUSED with
+ * constraint disk_floor or disk_limit when it is too full to start.
+ */
+int work_check_disk(
+	const struct work_spec *s, const char *project, struct shim_job *sj, struct cl_err *e);
+/* {handle_id, executor_id, external_id, started_at}: what `start` answers. */
+void work_print_handle(const struct store_handle *h);
+
+#endif
