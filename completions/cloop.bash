@@ -74,7 +74,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox image check') reply=" --policy --refs-file --dir --json --help" ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
-	'secret') reply='mint list show delete grant grants revoke lease why' ;;
+	'secret') reply='mint list show delete grant grants revoke lease why app' ;;
+	'secret app') reply='installations repositories' ;;
 	'secret mint') reply=" --kind --file --value --github-host --owner --dir --json --help" ;;
 	'secret list') reply=" --dir --json --help" ;;
 	'secret show') reply=" --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
@@ -85,6 +86,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'secret revoke') reply=" --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
 	'secret lease') reply=" --project --executor --dir --json --help" ;;
 	'secret why') reply=" --project --executor --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
+	'secret app installations') reply=" --file --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
+	'secret app repositories') reply=" --file --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
 	'supervise') reply='start status wait logs signal adopt' ;;
 	'supervise start') reply=" --as-owner --dir --json --help" ;;
 	'supervise status') reply=" --dir --json --help" ;;
@@ -308,6 +311,10 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'secret why/--project'|'secret why/-p') kind=dir ;;
 	'secret why/--executor'|'secret why/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'secret why/--dir'|'secret why/-C') kind=dir ;;
+	'secret app installations/--file') kind=file ;;
+	'secret app installations/--dir'|'secret app installations/-C') kind=dir ;;
+	'secret app repositories/--file') kind=file ;;
+	'secret app repositories/--dir'|'secret app repositories/-C') kind=dir ;;
 	'supervise start/--dir'|'supervise start/-C') kind=dir ;;
 	'supervise status/--dir'|'supervise status/-C') kind=dir ;;
 	'supervise wait/--dir'|'supervise wait/-C') kind=dir ;;
@@ -324,7 +331,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

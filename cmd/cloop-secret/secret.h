@@ -20,6 +20,8 @@ int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_why(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_take(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_app_installations(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_app_repositories(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_names(struct cl_ctx *c, struct cl_err *e);
 
 void secret_print_of(const struct store_secret *r, char out[SEC_FINGERPRINT]);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "app_spec.h"
 #include "cli/rows.h"
 #include "secret.h"
 
@@ -334,6 +335,7 @@ static const struct cl_verb verbs[] = {
 		.summary = "lend on: a question on standard input, a lease into a pipe",
 		.needs = CL_HIDDEN,
 		.run = cmd_secret_renew},
+	APP_VERBS,
 	{.name = "names",
 		.summary = "print live names, for completion",
 		.operands = names_operands,

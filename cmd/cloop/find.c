@@ -18,13 +18,13 @@ static const struct {
 };
 
 /*
- * Ours by name and place, but not for a person to type: two run inside a sandbox, the other is
- * the part of `cloop hub` that holds keys.
+ * Ours by name and place, but not for a person to type: two run inside a sandbox, the others are
+ * the part of `cloop hub` that holds keys and the part of `cloop secret` that speaks to GitHub.
  */
 static bool internal(const char *name)
 {
 	return !strcmp(name, "init") || !strcmp(name, "hub-key") ||
-	       !strcmp(name, "isolation-probe");
+	       !strcmp(name, "isolation-probe") || !strcmp(name, "forge");
 }
 
 static const char *real_name(const char *typed)

@@ -240,12 +240,14 @@ static int read_url(json_t *root, struct sec_github_app *out, struct cl_err *e)
 	return 0;
 }
 
-int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out, struct cl_err *e)
+static int read_app(
+	const char *text, size_t len, bool installed, struct sec_github_app *out, struct cl_err *e)
 {
 	static const char *const known[] = {"app_id", "installation_id", "private_key", "base_url"};
 	cleanup_secret_doc struct cl_doc d = CL_DOC_INIT;
 	const char *key;
 	json_t *v;
+	bool need;
 
 	sec_trim(&text, &len);
 	if (!len || *text != '{') {
@@ -263,9 +265,21 @@ int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out
 			return bad_app(e, "it has a key other than app_id, installation_id, "
 					  "private_key and base_url");
 	}
+	need = installed || json_object_get(d.root, "installation_id");
 	return read_id(d.root, "app_id", &out->app_id, e) ||
-			       read_id(d.root, "installation_id", &out->installation_id, e) ||
+			       (need && read_id(d.root, "installation_id", &out->installation_id,
+						e)) ||
 			       read_key(d.root, out, e) || read_url(d.root, out, e)
 		       ? -1
 		       : 0;
+}
+
+int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out, struct cl_err *e)
+{
+	return read_app(text, len, true, out, e);
+}
+
+int sec_github_app_seek(const char *text, size_t len, struct sec_github_app *out, struct cl_err *e)
+{
+	return read_app(text, len, false, out, e);
 }

@@ -47,6 +47,8 @@ void sec_github_app_release(struct sec_github_app *a);
  * message holds a byte of the key. CL_EDATA, slug "invalid_payload".
  */
 int sec_github_app_read(const char *text, size_t len, struct sec_github_app *out, struct cl_err *e);
+/* The same where installation_id is what somebody wants to find out: it may be missing, and is 0. */
+int sec_github_app_seek(const char *text, size_t len, struct sec_github_app *out, struct cl_err *e);
 
 /*
  * A web host as somebody writes it: HOST or HOST:PORT. *out takes it in lower case, without a

@@ -263,6 +263,8 @@ static bool drain(int fd, struct cl_buf *buf, size_t max, bool tail)
 	if (!tail && (size_t)n > max - buf->len)
 		n = (ssize_t)(max - buf->len);
 	cl_buf_add(buf, tmp, (size_t)n);
+	if (buf->secret)
+		explicit_bzero(tmp, sizeof(tmp));
 	if (tail && buf->len / 2 > max)
 		keep_last(buf, max);
 	return true;

@@ -150,7 +150,7 @@ static int open_aimed(struct lease_case *d, struct lease_aimed *a, struct cl_err
 	if (a->view.kind == SEC_GITHUB_APP) {
 		(void)cl_fail(e, CL_EUNAVAIL,
 			"an installation token has to be asked of GitHub, and "
-			"no program of this release does");
+			"no lease of this release does");
 		return cl_fix(e, "grant a github_pat, narrowed to the same repositories");
 	}
 	if (secret_open(d->k, &s, &a->payload, e))

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/forge.h"
+
+#include "base/err_json.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "policy/github_api.h"
+#include "sys/proc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "cloop-forge"
+/* cloop-forge bounds itself; this is for one that does not. */
+#define TIMEOUT_MS 180000
+
+void forge_token_release(struct forge_token *t)
+{
+	seal_buf_release(&t->token);
+	free(t->base_url);
+	free(t->host);
+	json_decref(t->scope);
+	cl_strv_release(&t->repositories);
+	cl_strv_release(&t->notes);
+	*t = FORGE_TOKEN_INIT;
+}
+
+bool forge_retry(const struct cl_err *e)
+{
+	return gh_retry(e);
+}
+
+bool forge_token_due(int64_t expires_at, int64_t now)
+{
+	return expires_at - now <= FORGE_DUE;
+}
+
+static const char *configured(const struct keyed *k, const char *path)
+{
+	const struct cfg_value *v = cfg_value(&k->cfg, path);
+
+	return v ? json_string_value(v->value) : NULL;
+}
+
+/* What every request says besides its own. */
+static void add_common(const struct keyed *k, json_t *o, const char *secret_name)
+{
+	const char *ca = configured(k, "secrets.github.ca_file"),
+		   *proxy = configured(k, "secrets.github.proxy");
+
+	(void)json_object_set_new(o, "secret", cl_json_string(secret_name ? secret_name : ""));
+	if (ca)
+		(void)json_object_set_new(o, "ca_file", cl_json_string(ca));
+	if (proxy)
+		(void)json_object_set_new(o, "proxy", cl_json_string(proxy));
+}
+
+/* One line of JSON, and the secret behind it, in locked memory. */
+static int request(
+	const json_t *o, const char *secret, size_t len, struct seal_buf *out, struct cl_err *e)
+{
+	cleanup_free char *line = cl_json_text(o);
+	size_t n = strlen(line);
+
+	if (seal_buf_make(out, n + 1 + len, e))
+		return -1;
+	memcpy(out->p, line, n);
+	out->p[n] = '\n';
+	memcpy(out->p + n + 1, secret, len);
+	out->len = n + 1 + len;
+	return 0;
+}
+
+static int failed(const char *verb, const struct sys_run *r, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_free char *first = sys_first_line(&r->err);
+
+	if (!cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r->err.p, r->err.len, NULL, e))
+		return cl_err_from_json(d.root, e);
+	return cl_fail(e, CL_EBUG, PROGRAM " %s ended with status %d: %s", verb, r->status, first);
+}
+
+/* Runs cloop-forge; its answer, to be parsed, is in r->out, which is wiped. */
+static int run(const char *verb, const json_t *o, const char *secret, size_t len, struct sys_run *r,
+	struct cl_err *e)
+{
+	cleanup_free char *path = cl_sibling(PROGRAM), *verb_copy = cl_strdup(verb);
+	char *argv[] = {(char *)(uintptr_t)PROGRAM, verb_copy, (char *)(uintptr_t) "--json", NULL};
+	cleanup_seal struct seal_buf in = SEAL_BUF_INIT;
+
+	if (request(o, secret, len, &in, e))
+		return -1;
+	r->out = CL_BUF_SECRET;
+	r->spawn.path = path;
+	r->spawn.argv = argv;
+	r->spawn.new_session = true;
+	r->input = in.p;
+	r->input_len = in.len;
+	r->timeout_ms = TIMEOUT_MS;
+	r->max_output = GH_ANSWER_MAX;
+	if (sys_run(r, e))
+		return -1;
+	return r->status ? failed(verb, r, e) : 0;
+}
+
+static void copy_texts(const json_t *list, struct cl_strv *out)
+{
+	const json_t *v;
+	size_t i;
+
+	json_array_foreach (list, i, v)
+		if (json_is_string(v))
+			cl_strv_add(out, json_string_value(v));
+}
+
+/* The line of JSON, and behind it the token. */
+static int take(const struct cl_buf *answer, struct forge_token *out, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const char *end = memchr(answer->p, '\n', answer->len), *base_url, *host;
+	json_t *scope, *repositories, *notes;
+	json_int_t expires, installation;
+	size_t line;
+
+	if (!end)
+		return cl_fail(e, CL_EBUG, PROGRAM " mint gave no token");
+	line = (size_t)(end - answer->p);
+	if (cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, answer->p, line, NULL, e))
+		return -1;
+	if (json_unpack(d.root, "{s:I, s:I, s:s, s:s, s:o, s:o, s:o}", "expires_at", &expires,
+		    "installation_id", &installation, "base_url", &base_url, "host", &host, "scope",
+		    &scope, "repositories", &repositories, "notes", &notes))
+		return cl_fail(e, CL_EBUG, PROGRAM " mint gave an answer that is none");
+	if (seal_buf_copy(&out->token, end + 1, answer->len - line - 1, e))
+		return -1;
+	out->expires_at = expires;
+	out->installation_id = (uint64_t)installation;
+	out->base_url = cl_strdup(base_url);
+	out->host = cl_strdup(host);
+	out->scope = json_deep_copy(scope);
+	copy_texts(repositories, &out->repositories);
+	copy_texts(notes, &out->notes);
+	return 0;
+}
+
+int forge_token_mint(
+	struct keyed *k, const struct forge_grant *g, struct forge_token *out, struct cl_err *e)
+{
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	json_t *o = json_object();
+	int rc;
+
+	add_common(k, o, g->secret_name);
+	(void)json_object_set_new(o, "constraints", sec_constraints_json(g->constraints));
+	if (g->scope)
+		(void)json_object_set_new(o, "scope", json_deep_copy(g->scope));
+	rc = run("mint", o, g->payload, g->len, &r, e) || take(&r.out, out, e) ? -1 : 0;
+	json_decref(o);
+	return rc;
+}
+
+static int destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+{
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	json_t *o = json_object();
+	int rc;
+
+	add_common(k, o, t->secret_name);
+	(void)json_object_set_new(o, "base_url", cl_json_string(t->base_url));
+	rc = run("revoke", o, t->token, t->len, &r, e);
+	json_decref(o);
+	return rc;
+}
+
+static void add_text(json_t *o, const char *key, const char *text)
+{
+	if (text && *text)
+		(void)json_object_set_new(o, key, cl_json_string(text));
+}
+
+int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+{
+	int rc = destroy(k, t, e);
+	json_t *detail = json_object();
+	struct cl_err ignored;
+	char when[32];
+
+	cl_format_time(t->expires_at, when);
+	if (rc) {
+		(void)cl_wrap(e, "the token was not destroyed and lives until %s", when);
+		(void)json_object_set_new(detail, "decision", json_string("deny"));
+	}
+	add_text(detail, "secret_id", t->secret_id);
+	add_text(detail, "secret_name", t->secret_name);
+	add_text(detail, "grant_id", t->grant_id);
+	add_text(detail, "lease_id", t->lease_id);
+	(void)json_object_set_new(detail, "kind", json_string("github_app"));
+	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
+	add_text(detail, "reason", rc ? e->msg : t->reason);
+	/* Best effort: what became of the token does not depend on the row. */
+	(void)keyed_audit(k, "github_app.token_destroy", "secret", t->secret_id ? t->secret_id : "",
+		detail, &ignored);
+	return rc;
+}
+
+int forge_discover(struct keyed *k, enum forge_list what, const char *secret_name,
+	const char *payload, size_t len, json_t **out, struct cl_err *e)
+{
+	const struct cl_doc_limits limits = {.max_bytes = GH_ANSWER_MAX, .nodes = 1u << 20};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	json_t *o = json_object();
+	int rc;
+
+	add_common(k, o, secret_name);
+	rc = run(what == FORGE_INSTALLATIONS ? "installations" : "repositories", o, payload, len,
+		&r, e);
+	json_decref(o);
+	if (rc || cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r.out.p, r.out.len, &limits, e))
+		return -1;
+	*out = json_incref(d.root);
+	return 0;
+}
