@@ -40,6 +40,17 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-local signal') reply=" --dir --json --help" ;;
 	'exec-local adopt') reply=" --dir --json --help" ;;
 	'exec-local reap') reply=" --dir --json --help" ;;
+	'executor') reply='list ls cordon uncordon drain bind unbind limits access probe-health' ;;
+	'executor list') reply=" --dir --json --help" ;;
+	'executor ls') reply=" --dir --json --help" ;;
+	'executor cordon') reply=" --reason --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor uncordon') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor drain') reply=" --reason --timeout --force --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor bind') reply=" --project --default --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor unbind') reply=" --project --default --dir --json --help" ;;
+	'executor limits') reply=" --project --cpu --memory --disk --pids --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor access') reply=" --add --remove --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor probe-health') reply=" --due --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'hub') reply='bootstrap config grant key audit' ;;
 	'hub config') reply='check show keys' ;;
 	'hub grant') reply='unguarded' ;;
@@ -194,6 +205,28 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'exec-local signal/--dir'|'exec-local signal/-C') kind=dir ;;
 	'exec-local adopt/--dir'|'exec-local adopt/-C') kind=dir ;;
 	'exec-local reap/--dir'|'exec-local reap/-C') kind=dir ;;
+	'executor list/--dir'|'executor list/-C') kind=dir ;;
+	'executor ls/--dir'|'executor ls/-C') kind=dir ;;
+	'executor cordon/--reason') kind=none ;;
+	'executor cordon/--dir'|'executor cordon/-C') kind=dir ;;
+	'executor uncordon/--dir'|'executor uncordon/-C') kind=dir ;;
+	'executor drain/--reason') kind=none ;;
+	'executor drain/--timeout') kind=none ;;
+	'executor drain/--dir'|'executor drain/-C') kind=dir ;;
+	'executor bind/--project'|'executor bind/-p') kind=dir ;;
+	'executor bind/--dir'|'executor bind/-C') kind=dir ;;
+	'executor unbind/--project'|'executor unbind/-p') kind=dir ;;
+	'executor unbind/--dir'|'executor unbind/-C') kind=dir ;;
+	'executor limits/--project'|'executor limits/-p') kind=dir ;;
+	'executor limits/--cpu') kind=none ;;
+	'executor limits/--memory') kind=none ;;
+	'executor limits/--disk') kind=none ;;
+	'executor limits/--pids') kind=none ;;
+	'executor limits/--dir'|'executor limits/-C') kind=dir ;;
+	'executor access/--add') kind=none ;;
+	'executor access/--remove') kind=none ;;
+	'executor access/--dir'|'executor access/-C') kind=dir ;;
+	'executor probe-health/--dir'|'executor probe-health/-C') kind=dir ;;
 	'hub bootstrap/--external-url') kind=none ;;
 	'hub bootstrap/--git-proxy-port') kind=none ;;
 	'hub bootstrap/--kube-guard-port') kind=none ;;
@@ -331,7 +364,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -10,8 +10,10 @@
 #include "sys/path.h"
 #include "work/control.h"
 #include "work/driver.h"
+#include "work/fleet.h"
 #include "work/guardian.h"
 #include "work/paths.h"
+#include "work/project.h"
 #include "work/rundir.h"
 
 #include <errno.h>
@@ -155,12 +157,17 @@ static char *dup_or_null(const char *s)
 	return s && *s ? cl_strdup(s) : NULL;
 }
 
-/* DECISIONS D14: the row is there before anything starts. */
+/*
+ * DECISIONS D14: the row is there before anything starts. Whether the executor still takes work is
+ * asked in the same transaction: a drain that began meanwhile either counts this run or refuses it.
+ * So is whether the directory is a project, and one that nobody registered becomes one.
+ */
 static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err *e)
 {
 	cleanup_run_row struct store_run r = STORE_RUN_INIT;
 	json_t *argv = strings(c->operands, c->noperands);
 	const char *slash = strrchr(c->operands[0], '/');
+	cleanup_free char *project = work_project_of(p->project);
 	json_t *detail;
 	char actor[32];
 	int rc;
@@ -195,7 +202,9 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 		struct store_audit_row a = {actor, "run.start", "run", r.id, r.project, detail};
 		cleanup_txn struct store_txn t = {0};
 
-		rc = store_begin(p->store, &t, e) || store_run_insert(p->store, &r, e) ||
+		rc = store_begin(p->store, &t, e) || work_admits(p->store, p->executor, e) ||
+		     work_project_ensure(p->store, project, p->owner_uid, actor, r.created_at, e) ||
+		     store_run_insert(p->store, &r, e) ||
 		     store_audit_add(p->store, r.created_at, &a, e) || store_commit(&t, e);
 	}
 	json_decref(detail);

@@ -5,20 +5,22 @@
 #include "policy/place.h"
 #include "store/journal.h"
 #include "sys/clock.h"
+#include "work/access.h"
 #include "work/driver.h"
+#include "work/fleet.h"
+#include "work/project.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <unistd.h>
 
 /* The configured executors as candidates, and what this run asks of them. */
 struct fleet {
-	const struct cfg_executor **x; /* of each candidate */
+	struct work_fleet all;
+	const struct work_node **nodes; /* of each candidate */
 	struct pl_candidate *v;
 	struct pl_label (*labels)[PL_MAX_LIST];
+	char **fixes; /* that candidates point to */
 	size_t n;
-	struct utsname machine;
 	struct pl_spec_words words;
 	struct pl_requirements asks;
 	struct pl_policy policy;
@@ -31,20 +33,27 @@ struct fleet {
 static void fleet_release(struct fleet *f)
 {
 	pl_result_release(&f->result);
-	free(f->x);
+	for (size_t i = 0; i < f->n; i++)
+		free(f->fixes[i]);
+	free(f->fixes);
+	free(f->nodes);
 	free(f->v);
 	free(f->labels);
 	cl_strv_release(&f->reasons);
+	work_fleet_release(&f->all);
 }
-#define cleanup_fleet __attribute__((cleanup(fleet_release)))
+#define cleanup_run_fleet __attribute__((cleanup(fleet_release)))
 
 /*
  * Who is a candidate: whoever was named; containers, whose capabilities need no asking; and with
  * --place the drivers too. What only a name leads to is never found by looking (DECISIONS D8).
  */
-static bool stands(const struct run_plan *p, const struct cfg_executor *x, bool place)
+static bool stands(const struct run_plan *p, const struct cfg_executor *x, bool place, bool allowed)
 {
 	if (!x->enabled && !x->disabled_reason)
+		return false;
+	/* It is as if there were none that the caller may not use. */
+	if (place && !allowed)
 		return false;
 	if (x == p->executor || !strcmp(x->kind, "container"))
 		return true;
@@ -57,8 +66,8 @@ static void ask_driver(struct fleet *f, const struct run_plan *p, const struct c
 {
 	struct cl_err e;
 
-	if (x->disabled_reason ||
-		!work_capabilities(x, &p->cfg_doc, p->hub.dir, f->machine.machine, &out->caps, &e))
+	if (x->disabled_reason || !work_capabilities(x, &p->cfg_doc, p->hub.dir,
+					  f->all.machine.machine, &out->caps, &e))
 		return;
 	if (x == p->executor)
 		f->named = e;
@@ -69,32 +78,41 @@ static void ask_driver(struct fleet *f, const struct run_plan *p, const struct c
 	out->health_fix = f->reasons.v[f->reasons.n - 1];
 }
 
-/* Executors that are off are none; those that are out of service have their reason. */
-static void fleet_init(struct fleet *f, const struct run_plan *p, bool place)
+static int fleet_read(struct fleet *f, const struct run_plan *p, struct cl_err *e)
 {
 	size_t n = p->cfg.nexecutors;
 
-	*f = (struct fleet){.x = cl_calloc(n + 1, sizeof(*f->x)),
+	*f = (struct fleet){.all = WORK_FLEET_INIT,
+		.nodes = cl_calloc(n + 1, sizeof(*f->nodes)),
 		.v = cl_calloc(n + 1, sizeof(*f->v)),
 		.labels = cl_calloc(n + 1, sizeof(*f->labels)),
+		.fixes = cl_calloc(n + 1, sizeof(*f->fixes)),
 		.result = PL_RESULT_INIT,
 		.reasons = CL_STRV_INIT};
-	if (uname(&f->machine))
-		f->machine.machine[0] = '\0';
-	for (size_t i = 0; i < n; i++) {
-		const struct cfg_executor *x = &p->cfg.executors[i];
-
-		if (!stands(p, x, place))
-			continue;
-		f->x[f->n] = x;
-		pl_of_executor(x, geteuid() == 0, f->machine.machine, f->labels[f->n], &f->v[f->n]);
-		if (strcmp(x->kind, "container") != 0)
-			ask_driver(f, p, x, &f->v[f->n]);
-		f->n++;
-	}
 	pl_of_spec(&p->spec, &f->words, &f->asks);
 	pl_of_config(&p->cfg, &f->policy);
 	pl_query_init(&f->query, &f->asks, &f->policy);
+	return work_fleet_read(p->store, p->hub.dir, &p->cfg, sys_now_ms(), &f->all, e);
+}
+
+/* Executors that are off are none; those that are out of service have their reason. */
+static int fleet_fill(struct fleet *f, const struct run_plan *p, bool place, struct cl_err *e)
+{
+	for (size_t i = 0; i < f->all.n; i++) {
+		const struct work_node *node = &f->all.v[i];
+		bool allowed;
+
+		if (work_access(p->store, node->x->id, &allowed, NULL, e))
+			return -1;
+		if (!stands(p, node->x, place, allowed))
+			continue;
+		f->nodes[f->n] = node;
+		work_node_candidate(&f->all, node, f->labels[f->n], &f->fixes[f->n], &f->v[f->n]);
+		if (strcmp(node->x->kind, "container") != 0)
+			ask_driver(f, p, node->x, &f->v[f->n]);
+		f->n++;
+	}
+	return 0;
 }
 
 /* As JSON it is the whole answer of cloop-place(1), with the reasons one by one. */
@@ -113,14 +131,30 @@ static int refused(
 	return pl_refusal_err(&f->query, f->v, f->n, &f->result, &fixes, e);
 }
 
-/* The one that is given: what is out of service was refused before. */
+/* The one that is given; what is out of service or off was refused before. */
 static size_t which(const struct fleet *f, const struct cfg_executor *x)
 {
 	size_t i = 0;
 
-	while (f->x[i] != x)
+	while (f->nodes[i]->x != x)
 		i++;
 	return i;
+}
+
+/* -e, else what the project is bound to, else the default (DECISIONS D8). */
+static int given(const char *id, struct run_plan *p, const struct fleet *f, struct cl_err *e)
+{
+	cleanup_free char *project = work_project_of(p->project);
+	struct work_node *node;
+	enum reg_how how;
+
+	/* What the configuration has to say about a name comes first. */
+	if (((id || !p->cfg.nexecutors) && cfg_executor_find(&p->cfg, id, &p->executor, e)) ||
+		work_resolve(p->store, &f->all, id, project, &node, &how, e) ||
+		cfg_executor(&p->cfg, node->x->id, &p->executor, e) ||
+		work_access_check(p->store, node->x->id, e))
+		return -1;
+	return work_node_admits(node, e);
 }
 
 /* A claim that nobody tested is let through, and is on record with the project. */
@@ -139,14 +173,13 @@ static void warn(struct cl_ctx *c, const struct run_plan *p, const struct fleet 
 int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	const char *id = cl_str(c, "executor");
-	cleanup_fleet struct fleet f = {0};
+	cleanup_run_fleet struct fleet f = {0};
 	bool place = cl_flag(c, "place");
 
 	if (place && id)
 		return cl_usage(c, e, "--place chooses the executor: give it or -e %s", id);
-	if (!place && cfg_executor(&p->cfg, id, &p->executor, e))
+	if (fleet_read(&f, p, e) || (!place && given(id, p, &f, e)) || fleet_fill(&f, p, place, e))
 		return -1;
-	fleet_init(&f, p, place);
 	if (place) {
 		pl_select(&f.query, f.v, f.n, 0, &f.result);
 	} else if (f.named.code != CL_OK) {
@@ -157,15 +190,17 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	}
 	if (!f.result.chosen)
 		return refused(c, p, &f, e);
-	p->executor = f.x[f.result.chosen - f.v];
+	p->executor = f.nodes[f.result.chosen - f.v]->x;
 	warn(c, p, &f);
 	return 0;
 }
 
 char *run_place_text(const struct run_plan *p)
 {
-	cleanup_fleet struct fleet f;
+	cleanup_run_fleet struct fleet f;
+	struct cl_err ignored;
+	bool whole = !fleet_read(&f, p, &ignored) && !fleet_fill(&f, p, false, &ignored);
 
-	fleet_init(&f, p, false);
-	return pl_request_text(f.v, f.n, &f.asks, &f.policy);
+	/* What cannot be read again is left out of what is shown. */
+	return pl_request_text(f.v, whole ? f.n : 0, &f.asks, &f.policy);
 }

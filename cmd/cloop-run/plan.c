@@ -2,11 +2,12 @@
 /* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
 #include "run.h"
 #include "base/mem.h"
+#include "store/fleet.h"
 #include "store/journal.h"
 #include "sys/clock.h"
-#include "sys/confine.h"
 #include "sys/specfile.h"
 #include "work/levels.h"
+#include "work/project.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,18 +25,12 @@ static int load_config(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 /* May this directory be a project at all? (facts/executors.md 8) */
 static int confine(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
-	struct confine_ask ask = {.dir = cl_str_or(c, "project", "."),
-		.purpose = CONFINE_RUN,
-		.manage = true, /* whoever can write the hub's state */
-		.hub = p->hub.dir};
 	cleanup_confine_dir struct confine_dir d = CONFINE_DIR_INIT;
 	struct stat st;
 
-	if (confine_check(&ask, &d, e)) {
-		if (!e->constraint[0])
-			(void)cl_constraint(e, "project");
+	if (work_confine(
+		    p->store, &p->hub, &p->cfg, cl_str_or(c, "project", "."), CONFINE_RUN, &d, e))
 		return -1;
-	}
 	if (fstat(d.fd, &st))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", d.path);
 	p->project = cl_steal(&d.path);
@@ -115,19 +110,41 @@ static int check_grants(const struct run_plan *p, struct cl_err *e)
 	return 0;
 }
 
+/* The three levels; what names a disk ceiling of each. */
+static const char *const disk_sources[SB_NSOURCES] = {[SB_FLEET] = "executors.limits.max_disk",
+	[SB_EXECUTOR] = "the executor's ceiling (cloop executor limits)",
+	[SB_PROJECT] = "the project's ceiling (cloop executor limits --project)"};
+
+static int read_ceilings(const struct run_plan *p, struct sb_ceilings *out, struct cl_err *e)
+{
+	cleanup_free char *project = work_project_of(p->project);
+	bool found;
+
+	out->of[SB_FLEET] = p->cfg.limits;
+	return store_ceiling_get(
+		       p->store, SB_EXECUTOR, p->executor->id, &out->of[SB_EXECUTOR], &found, e) ||
+			       store_ceiling_get(p->store, SB_PROJECT, project,
+				       &out->of[SB_PROJECT], &found, e)
+		       ? -1
+		       : 0;
+}
+
 /* Requests, defaults and ceilings become what the driver enforces; clamps are told. */
-static void limits(struct cl_ctx *c, struct run_plan *p)
+static int limits(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	struct sb_ceilings ceilings = {0};
 	struct sb_limits stated = {{0}}, defaults = p->executor->defaults;
 	struct sb_clamp clamps[SB_NRESOURCES];
-	struct cl_err e;
+	enum sb_source source = SB_FLEET;
+	struct cl_err ignored;
 	size_t n;
 
-	ceilings.of[SB_FLEET] = p->cfg.limits;
+	if (read_ceilings(p, &ceilings, e))
+		return -1;
 	sb_limits_of(&p->spec, &stated);
-	p->disk_source = stated.v[SB_DISK] ? "resources.disk in .cloop/sandbox.yaml"
-					   : "executors.limits.max_disk";
+	(void)sb_cap(&ceilings, SB_DISK, &source);
+	p->disk_source =
+		stated.v[SB_DISK] ? "resources.disk in .cloop/sandbox.yaml" : disk_sources[source];
 	n = sb_clamp(&ceilings, &stated, clamps);
 	p->clamps = json_array();
 	for (size_t i = 0; i < n; i++) {
@@ -136,13 +153,14 @@ static void limits(struct cl_ctx *c, struct run_plan *p)
 		sb_clamp_text(&clamps[i], &text);
 		cl_warn(c, "%s", text.p);
 		(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL,
-			"resource_ceiling", text.p, NULL, &e);
+			"resource_ceiling", text.p, NULL, &ignored);
 		(void)json_array_append_new(p->clamps, sb_clamp_json(&clamps[i]));
 		if (clamps[i].resource == SB_DISK)
-			p->disk_source = "executors.limits.max_disk";
+			p->disk_source = disk_sources[clamps[i].source];
 	}
 	sb_effective_limits(&defaults, &stated, &ceilings, &p->limits);
 	p->limits.v[SB_DISK] = sb_effective(0, stated.v[SB_DISK], sb_cap(&ceilings, SB_DISK, NULL));
+	return 0;
 }
 
 int run_egress(struct run_plan *p, struct cl_err *e)
@@ -183,9 +201,8 @@ static bool has_stdin(const struct cl_ctx *c)
 int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	if (load_config(c, p, e) || confine(c, p, e) || load_spec(c, p, e) || run_place(c, p, e) ||
-		check_grants(p, e))
+		check_grants(p, e) || limits(c, p, e))
 		return -1;
-	limits(c, p);
 	image(p);
 	p->timeout_ms = cl_int(c, "timeout", 0);
 	p->wants_stdin = has_stdin(c);

@@ -19,12 +19,18 @@ static const struct {
 
 /*
  * Ours by name and place, but not for a person to type: two run inside a sandbox, the others are
- * the part of `cloop hub` that holds keys and the part of `cloop secret` that speaks to GitHub.
+ * the parts of `cloop hub` and `cloop executor` that hold keys and the part of `cloop secret` that
+ * speaks to GitHub.
  */
 static bool internal(const char *name)
 {
-	return !strcmp(name, "init") || !strcmp(name, "hub-key") ||
-	       !strcmp(name, "isolation-probe") || !strcmp(name, "forge");
+	static const char *const names[] = {
+		"init", "isolation-probe", "hub-key", "executor-key", "forge"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
 }
 
 static const char *real_name(const char *typed)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Predicates and words of the constraints, in the order of the table (place_rules.c). */
+#include "base/mem.h"
+#include "base/text.h"
 #include "policy/place_internal.h"
 
 #include <inttypes.h>
@@ -86,11 +88,15 @@ void plr_say_health(const struct pl_query *q, const struct pl_candidate *c, stru
 
 void plr_cure_health(const struct pl_query *q, const struct pl_candidate *c, struct cl_buf *out)
 {
+	cleanup_free char *word = cl_shell_word(c->executor_id);
+
 	(void)q;
 	if (*c->health_fix)
 		cl_buf_adds(out, c->health_fix);
+	else if (c->health == PL_UNREACHABLE)
+		cl_buf_adds(out, "bring it back");
 	else
-		cl_buf_adds(out, c->health == PL_UNREACHABLE ? "bring it back" : "uncordon it");
+		cl_buf_addf(out, "uncordon it: cloop executor uncordon %s", word);
 	cl_buf_adds(out, ", or run it elsewhere");
 }
 

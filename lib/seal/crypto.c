@@ -175,19 +175,3 @@ int seal_sign(const unsigned char private_key[SEAL_KEY], const void *msg, size_t
 	EVP_PKEY_free(key);
 	return done ? 0 : cannot("sign", e);
 }
-
-bool seal_verify(const unsigned char public_key[SEAL_KEY], const void *msg, size_t len,
-	const unsigned char sig[SEAL_SIG])
-{
-	struct cl_err e;
-	EVP_PKEY *key = ready(&e) ? NULL
-				  : EVP_PKEY_new_raw_public_key(
-					    EVP_PKEY_ED25519, NULL, public_key, SEAL_KEY);
-	EVP_MD_CTX *ctx = key ? EVP_MD_CTX_new() : NULL;
-	bool held = ctx && EVP_DigestVerifyInit(ctx, NULL, NULL, NULL, key) == 1 &&
-		    EVP_DigestVerify(ctx, sig, SEAL_SIG, msg, len) == 1;
-
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(key);
-	return held;
-}

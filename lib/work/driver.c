@@ -90,14 +90,14 @@ static int failed(const char *program, const char *verb, struct sys_run *r, stru
 	return cl_fix(e, "give it its input by hand; cloop-exec(7) has what it reads and answers");
 }
 
-int work_driver(const char *program, const char *verb, json_t *in, json_t **out, struct cl_err *e)
+/* Runs it to its end; *r has what it wrote, and its status. */
+static int call(const char *program, const char *verb, json_t *in, int64_t timeout_ms,
+	struct sys_run *r, struct cl_err *e)
 {
 	cleanup_free char *path = NULL, *name = cl_strdup(program);
 	cleanup_free char *text = cl_json_text(in), *verb_copy = cl_strdup(verb);
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	char *argv[] = {name, verb_copy, (char *)"--json", NULL};
-	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 
 	if (!strchr(program, '/'))
 		path = cl_sibling(program);
@@ -109,19 +109,22 @@ int work_driver(const char *program, const char *verb, json_t *in, json_t **out,
 
 		cl_strv_addf(&env, "CLOOP_LIBEXEC=%s", dir);
 	}
-	r.spawn.path = path;
-	r.spawn.argv = argv;
-	r.spawn.envp = env.v;
-	r.spawn.new_session = true;
-	r.input = text;
-	r.input_len = strlen(text);
-	r.timeout_ms =
-		strcmp(verb, "capabilities") != 0 ? DRIVER_TIMEOUT_MS : CAPABILITIES_TIMEOUT_MS;
-	if (sys_run(&r, e))
-		return -1;
-	if (r.status)
-		return failed(program, verb, &r, e);
-	if (cl_doc_parse(&d, CL_DOC_JSON, program, r.out.p, r.out.len, NULL, e))
+	r->spawn.path = path;
+	r->spawn.argv = argv;
+	r->spawn.envp = env.v;
+	r->spawn.new_session = true;
+	r->input = text;
+	r->input_len = strlen(text);
+	r->timeout_ms = timeout_ms;
+	return sys_run(r, e);
+}
+
+static int answer(const char *program, const char *verb, const struct sys_run *r, json_t **out,
+	struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+
+	if (cl_doc_parse(&d, CL_DOC_JSON, program, r->out.p, r->out.len, NULL, e))
 		return cl_wrap(e, "answer of %s %s", program, verb);
 	if (!json_is_object(d.root)) {
 		(void)cl_fail(e, CL_EBUG, "the answer of %s %s is no JSON object", program, verb);
@@ -129,6 +132,33 @@ int work_driver(const char *program, const char *verb, json_t *in, json_t **out,
 	}
 	*out = json_incref(d.root);
 	return 0;
+}
+
+int work_driver(const char *program, const char *verb, json_t *in, json_t **out, struct cl_err *e)
+{
+	int64_t bound =
+		strcmp(verb, "capabilities") != 0 ? DRIVER_TIMEOUT_MS : CAPABILITIES_TIMEOUT_MS;
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+
+	if (call(program, verb, in, bound, &r, e))
+		return -1;
+	return r.status ? failed(program, verb, &r, e) : answer(program, verb, &r, out, e);
+}
+
+int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,
+	int64_t timeout_ms, json_t **out, struct cl_err *e)
+{
+	json_t *in = json_pack("{s:o, s:s}", "executor", work_executor_json(cfg, x), "hub", hub);
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	int rc = call(x->driver, "preflight", in, timeout_ms, &r, e);
+
+	json_decref(in);
+	if (rc)
+		return -1;
+	/* Status 1 is an answer: a check failed. */
+	return r.status > 1 || (r.status && !r.out.len)
+		       ? failed(x->driver, "preflight", &r, e)
+		       : answer(x->driver, "preflight", &r, out, e);
 }
 
 int work_driver_ask(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,

@@ -7,13 +7,11 @@
 #include "sys/clock.h"
 #include "sys/path.h"
 #include "work/ctx.h"
+#include "work/public.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void keyed_release(struct keyed *k)
@@ -71,50 +69,9 @@ int keyed_root(struct keyed *k, struct cl_err *e)
 	return rc;
 }
 
-#define PUBLIC_FILE "grants.pub"
-
-static int open_inner(const struct keyed *k, struct cl_err *e)
-{
-	cleanup_free char *dir = cl_asprintf("%s/.cloop", k->hub.dir);
-	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		(void)cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", dir);
-	return fd;
-}
-
-/* Who could write it could vouch for any grant. */
-static int trusted(const struct stat *st, struct cl_err *e)
-{
-	if (S_ISREG(st->st_mode) && (!st->st_uid || st->st_uid == geteuid()) &&
-		!(st->st_mode & 022))
-		return 0;
-	(void)cl_fail(e, CL_ECONFIG, "others may write to .cloop/" PUBLIC_FILE);
-	return cl_fix(e, "see who did, then: chmod go-w, and chown it to yourself");
-}
-
 int keyed_public(const struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e)
 {
-	cleanup_fd int dir = open_inner(k, e);
-	cleanup_buf struct cl_buf text = CL_BUF_INIT;
-	struct stat st;
-
-	*known = false;
-	if (dir < 0)
-		return -1;
-	if (fstatat(dir, PUBLIC_FILE, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0
-				       : cl_fail_sys(e, CL_EOS, errno,
-						 "cannot look at .cloop/" PUBLIC_FILE);
-	if (trusted(&st, e) || sys_read_small(dir, PUBLIC_FILE, 4096, &text, e))
-		return -1;
-	if (text.len && text.p[text.len - 1] == '\n')
-		text.p[--text.len] = '\0';
-	*known = cl_unhex(text.p, out, SEAL_KEY);
-	if (*known)
-		return 0;
-	(void)cl_fail(e, CL_ECONFIG, ".cloop/" PUBLIC_FILE " holds no public key");
-	return cl_fix(e, "remove it; the next grant writes it again");
+	return work_public(k->hub.dir, out, known, e);
 }
 
 int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e)
@@ -131,11 +88,12 @@ int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e)
 		return -1;
 	if (have)
 		return 0;
-	dir = open_inner(k, e);
+	dir = work_open_inner(k->hub.dir, e);
 	cl_hex(out->public_key, SEAL_KEY, text);
 	text[2 * SEAL_KEY] = '\n';
-	return dir < 0 || sys_write_atomic(dir, PUBLIC_FILE, text, sizeof(text) - 1, &owner, e) ? -1
-												: 0;
+	return dir < 0 || sys_write_atomic(dir, WORK_PUBLIC_FILE, text, sizeof(text) - 1, &owner, e)
+		       ? -1
+		       : 0;
 }
 
 struct seal_who keyed_who(const struct keyed *k)

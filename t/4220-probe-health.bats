@@ -1,0 +1,131 @@
+#!/usr/bin/env bats
+# cloop executor probe-health, with a driver that answers what a test wants.
+load lib/common
+load lib/fleet
+
+setup() {
+	fleet_hub
+	# A copy that finds its driver beside itself.
+	mkdir "$D/bin"
+	cp "$BIN/cloop-executor" "$D/bin"
+	cat > "$D/bin/cloop-exec-container" <<-'SH'
+		#!/bin/sh
+		id=$(jq -r .executor.id)
+		dir=$(dirname "$0")
+		echo "$id" >> "$dir/asked"
+		[ ! -e "$dir/hangs.$id" ] || exec sleep 300
+		cat "$dir/answer.$id" 2>/dev/null || echo '{"findings":[{"check":"runtime","status":"ok","detail":"fine"}]}'
+	SH
+	chmod 755 "$D/bin/cloop-exec-container"
+}
+probe() { "$D/bin/cloop-executor" probe-health "$@"; }
+says() { printf '{"findings":[{"check":"%s","status":"%s","detail":"%s"}]}\n' "$2" "$3" "$4" > "$D/bin/answer.$1"; }
+due() { sql 'UPDATE executor_health SET next_probe = 0'; }
+state() { cloop executor ls --json | jq -r "select(.executor_id == \"$1\") | .state"; }
+
+@test "a pass asks what is on and due, and a failure counts once" {
+	exits 0 probe
+	same "$(sort <<< "$output")" "$(printf 'bench: ready\nbox: ready')"
+	same "$(sort "$D/bin/asked")" "$(printf 'bench\nbox')"
+	lacks "$(cloop executor ls | grep '^box')" never
+	says box daemon fail 'no answer from the engine\nmore'
+	exits 1 probe
+	same "$(grep box <<< "$output")" "box: ready -> degraded: no answer from the engine"
+	# It backs off, and the other goes on being asked.
+	exits 0 probe
+	same "$output" "bench: ready"
+	exits 0 probe box --due
+	same "$output" ""
+	due
+	exits 1 probe
+	has "$output" "box: degraded: no answer"
+	due
+	exits 1 probe
+	has "$output" "box: degraded -> unreachable"
+	exits 125 cloop run -p "$P" -e box -- true
+	has "$stderr" "executor 'box' is unreachable: no answer from the engine"
+	rm "$D/bin/answer.box"
+	# Asked by name it is asked at once.
+	exits 0 probe box
+	same "$output" "box: unreachable -> ready"
+	same "$(went -e box)" box
+	same "$(cloop hub audit list --json --action executor.health | jq -r '.detail | .from + " " + .to' | sort)" \
+		"$(printf 'degraded unreachable\nready degraded\nunreachable ready')"
+}
+
+@test "an operator's word stands over probes, and letting go follows them" {
+	cloop executor cordon box --reason mine > /dev/null
+	says box runtime fail gone
+	for _ in 1 2 3; do exits 1 probe box; done
+	same "$output" "box: cordoned: gone"
+	has "$(cloop executor ls | grep ^box)" mine
+	exits 0 cloop executor uncordon box
+	same "$output" "box: cordoned -> unreachable"
+}
+
+@test "what is about one image or directory is no failure of the executor" {
+	says box image fail 'the image is not there'
+	exits 0 probe box
+	says box workdir fail 'no directory'
+	exits 0 probe box
+	says box image warn x
+	exits 0 probe box --json
+	same "$(jq -c '[.executor_id, .ok, .state, .consecutive_failures, .reason]' <<< "$output")" '["box",true,"ready",0,null]'
+}
+
+@test "a driver that gives no answer, nonsense, or a hostile one" {
+	for answer in '' 'no json' '[]' '{"findings":[{"check":"runtime","status":"fail","detail":"\u001b[2Jboo\u0000"}]}' \
+		'{"findings":[{"check":"runtime","status":"fail"}]}'; do
+		printf '%s\n' "$answer" > "$D/bin/answer.box"
+		exits 1 probe box
+		lacks "$output" $'\033'
+	done
+	printf '{"findings":[{"check":"runtime","status":"fail","detail":"%s"}]}' "$(head -c 3000 /dev/zero | tr '\0' x)" > "$D/bin/answer.box"
+	exits 1 probe box
+	has "$(cloop executor ls --json)" 'xxx…"'
+	rm "$D/bin/cloop-exec-container"
+	exits 1 probe bench
+	exits 65 probe nosuch
+	exits 1 probe off
+	has "$stderr" "executor 'off' is off"
+	exits 1 probe broken
+	has "$stderr" "out of service"
+}
+
+@test "an engine that hangs is given up, and keeps no other waiting" {
+	touch "$D/bin/hangs.box"
+	exits 1 timeout 60 "$D/bin/cloop-executor" probe-health
+	has "$output" "box: ready -> degraded"
+	has "$output" "bench: ready"
+}
+
+@test "of many passes at once each executor is asked by one" {
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		probe box --due > "$D/out.$i" 3>&- &
+	done
+	wait
+	# A pass that came after the first had ended may ask again; none beside it did.
+	same "$(cat "$D"/out.* | sort | uniq -c | wc -l)" 1
+	same "$(cat "$D"/out.* | wc -l)" "$(wc -l < "$D/bin/asked")"
+	says box runtime fail gone
+	due
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		probe box --due > "$D/out.$i" 3>&- &
+	done
+	wait
+	same "$(cloop executor ls --json | jq -r 'select(.executor_id == "box") | .consecutive_failures')" 1
+}
+
+@test "ten executors" {
+	{
+		for i in 1 2 3 4 5 6 7 8 9 10; do echo "    - {id: x$i, enabled: true}"; done
+	} > "$D/list"
+	config "$(cat "$D/list")"
+	says x3 runtime fail gone
+	exits 1 probe
+	same "$(wc -l <<< "$output")" 10
+	same "$(grep -c ': ready$' <<< "$output")" 9
+	due
+	exits 1 probe --json
+	same "$(jq -r 'select(.ok | not) | .executor_id' <<< "$output")" x3
+}
