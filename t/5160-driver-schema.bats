@@ -29,6 +29,8 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 	done
 	(ask preflight '.image = "ghcr.io/none/here:1"' '.project = "/nowhere"' || [ $? = 1 ]) | valid preflight
 	valid handle <<< '{"handle_id":"c-0123456789ab","executor_id":"container","external_id":"","started_at":"2026-11-29T21:13:00Z"}'
+	valid handle <<< '{"handle_id":"c-0123456789ab","executor_id":"container","external_id":"","started_at":"2026-11-29T21:13:00Z",
+		"lease":{"lease_id":"","lent":[{"name":"a","kind":"env","grant_id":"grant_1"}],"refused":[{"name":"b","grant_id":"grant_2","code":"x","reason":"y","fix":""}]}}'
 }
 
 @test "specs that the schema takes, the driver takes" {
@@ -36,10 +38,10 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 		| .resources = {cpu_milli: 1500, memory_mb: 64, disk_mb: 64, pids: -1, disk_source: "project"}
 		| .network = {disabled: true, scope: "public"} | .egress = {allow_public_internet: true, allow_ports: [443]}
 		| .mounts = [{source: "a", target: "/b", read_only: true}] | .labels = {team: "x"} | .timeout_ms = 1000
-		| .min_free_disk_mb = 1 | .stdin = true | .detached = false | .spec_sha256 = "" | .setup_sha256 = ""'
+		| .min_free_disk_mb = 1 | .lease = {key_file: "/k"} | .stdin = true | .detached = false | .spec_sha256 = "" | .setup_sha256 = ""'
 	levels='.egress = {levels: [{level: "executor x", policy: {allow_public_internet: true, allow_ports: [443]}},
 		{level: "rules of project /srv/x", version: 2, policy: {allow_cidrs: ["198.51.100.0/24"], allow_ports: [443]}}]}'
-	for s in . "$whole" "$whole | $levels" "$whole | .egress = null | .mounts = null | .env = null | .resources = null" '.image = null | .setup = null'; do
+	for s in . "$whole" "$whole | $levels" "$whole | .egress = null | .mounts = null | .env = null | .resources = null | .lease = null" '.lease = {}' '.image = null | .setup = null'; do
 		spec "$s" | valid spec
 		exits 0 prepare "$s"
 	done
@@ -53,7 +55,8 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 		'.resources = {memory_mb: 10000000}' '.network = {scope: "all"}' '.network = {off: true}' '.egress = []' \
 		'.mounts = [{source: "a"}]' '.mounts = [{source: "a", target: "/b", mode: 1}]' '.mounts = ["a"]' \
 		'.mounts = [range(17) | {source: "a\(.)", target: "/b\(.)"}]' '.labels = {a: 1}' '.timeout_ms = -1' '.timeout_ms = "1s"' \
-		'.stdin = "yes"' '.detached = 1' '.image_pinned = "x"' '.min_free_disk_mb = -1'; do
+		'.stdin = "yes"' '.detached = 1' '.image_pinned = "x"' '.min_free_disk_mb = -1' \
+		'.lease = true' '.lease = {id: "x"}' '.lease = {key_file: "k"}' '.lease = {key_file: 1}'; do
 		spec "$s" | tee -a "$BATS_TEST_TMPDIR/specs" > "$BATS_TEST_TMPDIR/one"
 		exits 65 bash -c 'cloop-exec-container prepare < "$1"' - "$BATS_TEST_TMPDIR/one"
 	done

@@ -78,7 +78,9 @@ struct job_stage {
 	size_t nmounts;
 	struct cl_strv paths; /* owns the strings of mounts */
 };
-int job_stage(struct job *j, const struct rundir *rd, struct job_stage *out, struct cl_err *e);
+/* `lease_dir`: where the sandbox has what it was lent (work/delivery.h); NULL: nothing was. */
+int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir, struct job_stage *out,
+	struct cl_err *e);
 void job_stage_release(struct job_stage *s);
 
 #define JOB_START_MS 30000 /* how long the engine may take to start a container */

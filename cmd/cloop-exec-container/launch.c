@@ -253,7 +253,8 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 
 	/* The network first: its namespace must be seen outside our own mount namespace. */
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
-	     job_stage(j, rd, &st, e) || build_argv(j, rd, &st, net, network, &argv, e);
+	     job_stage(j, rd, shim_lease_dir(s), &st, e) ||
+	     build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)
 		rc = j->engine.kind == CT_PODMAN ? start_podman(j, rd, &argv, io, out, e)
 						 : job_start_docker(j, rd, &argv, io, out, e);

@@ -18,6 +18,8 @@ char *job_meta(const struct job *j, int64_t started_mono)
 		o, "plain", json_boolean(rn_userspace_kernel(j->spec->executor->oci_runtime)));
 	(void)json_object_set_new(o, "min_free_mb", json_integer(j->spec->min_free_mb));
 	(void)json_object_set_new(o, "started_mono", json_integer(started_mono));
+	if (j->spec->key_file)
+		(void)json_object_set_new(o, "key_file", json_string(j->spec->key_file));
 	text = cl_json_text(o);
 	json_decref(o);
 	return text;

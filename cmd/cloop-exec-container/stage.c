@@ -11,6 +11,7 @@
 #include "cli/cli.h"
 #include "sys/path.h"
 #include "sys/specfile.h"
+#include "work/delivery.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -186,7 +187,8 @@ static int put_init(const char *dir, struct cl_err *e)
  * DECISIONS C5: every variable travels in this file and is set by the init; the engine's
  * database, configuration and inspect never hold one.
  */
-static int put_env(const char *dir, const struct job *j, struct cl_err *e)
+static int put_env(
+	const char *dir, const struct rundir *rd, const struct job *j, bool lent, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 	bool home = false;
@@ -195,11 +197,13 @@ static int put_env(const char *dir, const struct job *j, struct cl_err *e)
 		home = home || !strncmp(j->spec->env.v[i], "HOME=", 5);
 		cl_buf_add(&b, j->spec->env.v[i], strlen(j->spec->env.v[i]) + 1);
 	}
-	/* The root file system is read-only: the one place that any user may write is /tmp. */
-	if (!home)
-		cl_buf_add(&b, "HOME=/tmp", sizeof("HOME=/tmp"));
 	cl_buf_addf(&b, "CLOOP_HANDLE=%s", j->handle);
 	cl_buf_addc(&b, '\0');
+	/* The root file system is read-only: the one place that any user may write is /tmp. */
+	if (lent && !home)
+		return delivery_env_add(rd, b.p, b.len, "HOME=/tmp", e);
+	if (!home)
+		cl_buf_add(&b, "HOME=/tmp", sizeof("HOME=/tmp"));
 	return put_file(dir, "env", &b, 0400, j, e);
 }
 
@@ -256,7 +260,60 @@ static int stage_mount(struct job *j, const struct rundir *rd, struct job_stage 
 	return 0;
 }
 
-int job_stage(struct job *j, const struct rundir *rd, struct job_stage *st, struct cl_err *e)
+/*
+ * A folder of the lease, as stage/<name>; owned, NULL on failure. Nobody runs programs from it on
+ * this side, so it is mounted noexec; inside, git runs the credential helper.
+ */
+static char *bind_lease(const struct job *j, const struct rundir *rd, const char *sub,
+	const char *name, struct cl_err *e)
+{
+	struct mount_attr exec = {.attr_clr = MOUNT_ATTR_NOEXEC};
+	cleanup_free char *from = cl_asprintf("%s/%s", rd->lease, sub), *path = NULL;
+	cleanup_fd int fd = open(from, O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd < 0) {
+		(void)cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", from);
+		return NULL;
+	}
+	path = bind_fd(j, rd, fd, name, e);
+	if (!path || geteuid())
+		return cl_steal(&path);
+	if (!syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &exec, sizeof(exec)))
+		return cl_steal(&path);
+	(void)cl_fail_sys(e, CL_EOS, errno, "cannot stage '%s'", name);
+	return NULL;
+}
+
+/* cloop-init and its environment: with what was lent where there is a lease. */
+static int stage_init(
+	struct job *j, const struct rundir *rd, struct job_stage *st, bool lent, struct cl_err *e)
+{
+	cleanup_free char *dir =
+		lent ? cl_asprintf("%s/cloop", rd->lease) : cl_asprintf("%s/cloop", rd->stage);
+
+	if (!lent && mkdir(dir, 0755))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make the staging area");
+	if (put_init(dir, e) || put_env(dir, rd, j, lent, e))
+		return -1;
+	st->init_dir = lent ? bind_lease(j, rd, "cloop", "cloop", e) : cl_steal(&dir);
+	return st->init_dir ? 0 : -1;
+}
+
+/* Its files, where the variables say that they are. */
+static int stage_files(struct job *j, const struct rundir *rd, const char *lease_dir,
+	struct job_stage *st, struct cl_err *e)
+{
+	cleanup_free char *path = bind_lease(j, rd, "files", "lease", e);
+
+	if (!path)
+		return -1;
+	add_mount(st, path, lease_dir, true, false);
+	st->mounts[st->nmounts - 1].guarded = true;
+	return 0;
+}
+
+int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir, struct job_stage *st,
+	struct cl_err *e)
 {
 	static const struct {
 		const char *name, *target;
@@ -267,10 +324,10 @@ int job_stage(struct job *j, const struct rundir *rd, struct job_stage *st, stru
 	memset(st, 0, sizeof(*st));
 	if (make_stage(j, rd, e))
 		return -1;
-	st->init_dir = cl_asprintf("%s/cloop", rd->stage);
-	if (mkdir(st->init_dir, 0755) || mkdir(etc, 0755))
+	if (mkdir(etc, 0755))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make the staging area");
-	if (put_init(st->init_dir, e) || put_env(st->init_dir, j, e) || put_names(etc, j, e))
+	if (stage_init(j, rd, st, lease_dir != NULL, e) || put_names(etc, j, e) ||
+		(lease_dir && stage_files(j, rd, lease_dir, st, e)))
 		return -1;
 	st->workspace = bind_fd(j, rd, j->project_fd, "workspace", e);
 	if (!st->workspace)

@@ -74,20 +74,26 @@ static int start(struct job *j, struct cl_err *e)
 		.run_base = j->run_base,
 		.row = STORE_HANDLE_INIT,
 		.uid = j->uid,
+		.gid = j->gid,
+		.hub = s->hub,
+		.lend = s->lend,
+		.key_file = s->key_file,
 		.attached = !s->detached,
 		.wants_stdin = s->wants_stdin,
 		.min_free_mb = s->min_free_mb};
+	json_t *lease = NULL;
 	int rc;
 
 	rundir_init(&rd, j->run_base, j->handle);
 	rc = work_check_disk(s, j->project, &sj, e);
 	if (!rc) {
 		fill_row(j, &sj, &rd);
-		rc = shim_start(&sj, &job_driver, j, &out, e);
+		rc = shim_start(&sj, &job_driver, j, &out, &lease, e);
 	}
 	store_handle_release(&sj.row);
 	if (!rc)
-		work_print_handle(&out);
+		work_print_handle(&out, lease);
+	json_decref(lease);
 	return rc;
 }
 
@@ -121,6 +127,7 @@ int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 	cleanup_job struct job j;
 	bool won = false;
 	json_t *meta;
+	int rc;
 
 	(void)c;
 	shim_close_inherited();
@@ -146,11 +153,14 @@ int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 		.run_base = base,
 		.row = in.row,
 		.uid = j.uid,
+		.hub = in.hub,
+		.key_file = json_string_value(json_object_get(meta, "key_file")),
 		.started_mono = json_integer_value(json_object_get(meta, "started_mono")),
 		.min_free_mb = json_integer_value(json_object_get(meta, "min_free_mb")),
 		.disk_used = -1};
+	rc = shim_adopt(&sj, &job_driver, &j, &won, e);
 	json_decref(meta);
-	if (shim_adopt(&sj, &job_driver, &j, &won, e))
+	if (rc)
 		return -1;
 	cl_take_json(json_pack("{s:s, s:b}", "handle", in.row.id, "adopted", won));
 	return 0;

@@ -92,6 +92,7 @@ json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p)
 	(void)json_object_set_new(o, "timeout_ms", json_integer(p->timeout_ms));
 	(void)json_object_set_new(o, "min_free_disk_mb", json_integer(p->cfg.min_free_disk_mb));
 	(void)json_object_set_new(o, "image_policy", ip_policy_json(&p->cfg.image_policy));
+	(void)json_object_set_new(o, "lease", run_lease_json(p));
 	if (p->pinned)
 		(void)json_object_set(o, "image_pinned", p->pinned);
 	return o;
@@ -281,7 +282,7 @@ int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	struct cl_err e2;
 	int rc;
 
-	if (insert_row(c, p, e))
+	if (run_may_lend(p, &p->lend, e) || insert_row(c, p, e))
 		return -1;
 	note_rules(p);
 	spec = run_spec_json(c, p);
@@ -289,6 +290,8 @@ int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	json_decref(spec);
 	if (!rc)
 		rc = find_handle(p, json_string_value(json_object_get(handle, "handle_id")), e);
+	if (!rc)
+		run_say_lease(c, json_object_get(handle, "lease"));
 	json_decref(handle);
 	if (rc) {
 		kill_unheard(p);

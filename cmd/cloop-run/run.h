@@ -42,6 +42,7 @@ struct run_plan {
 	const char *image; /* as requested; borrowed */
 	bool image_from_project;
 	json_t *pinned; /* answer of the driver's prepare; owned */
+	bool lend;      /* something may be granted to it */
 	char id[STORE_RUN_ID];
 	int64_t timeout_ms, deadline;
 	bool wants_stdin;
@@ -68,6 +69,11 @@ json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
 int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 /* Step 6: what may leave the sandbox, read at one moment; p->egress NULL: nothing filters it. */
 int run_egress(struct run_plan *p, struct cl_err *e);
+/* Step 7: true where a grant is aimed at this project or executor, or may be. */
+int run_may_lend(const struct run_plan *p, bool *out, struct cl_err *e);
+/* What the driver is told of it; owned. And what it answers that was not lent, as warnings. */
+json_t *run_lease_json(const struct run_plan *p);
+void run_say_lease(struct cl_ctx *c, const json_t *lease);
 /* Writes the run's row; then step 8. On failure the row says why. */
 int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 /* .cloop/sandbox-run.json in the project (DECISIONS D3); a failure is a warning. */

@@ -77,8 +77,9 @@ void cap_of_container(
 		{CAP_NETWORK_EGRESS, strcmp(x->network, "none") != 0},
 		{CAP_FILTERED_EGRESS, x->egress.enabled && !rootless},
 		{CAP_EGRESS_SCOPE, !rootless}, {CAP_IMAGE_OVERRIDE, true},
-		{CAP_SANDBOX_BUILD, true}, {CAP_SANDBOX_MOUNTS, true},
-		/* What comes with grants is not here: no spec of a driver carries it. */
+		{CAP_SANDBOX_BUILD, true}, {CAP_SANDBOX_MOUNTS, true}, {CAP_SECRET_FILES, true},
+		{CAP_REVOCATION, true},
+		/* Directories, devices and interfaces of the host are not lent yet. */
 	};
 
 	*out = CAP_SET_INIT;

@@ -231,7 +231,11 @@ static void add_volume(const struct ct_request *r, const struct ct_mount *m, con
 
 static void add_mount(const struct ct_request *r, const struct ct_mount *m, struct cl_strv *out)
 {
-	add_volume(r, m, m->noexec ? "noexec,nosuid,nodev" : NULL, out);
+	add_volume(r, m,
+		m->noexec    ? "noexec,nosuid,nodev"
+		: m->guarded ? "exec,nosuid,nodev"
+			     : NULL,
+		out);
 }
 
 static void add_mounts(const struct ct_request *r, struct cl_strv *out)

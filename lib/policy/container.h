@@ -89,6 +89,7 @@ struct ct_mount {
 	const char *target; /* absolute, clean; not the workspace nor CT_INIT_DIR below */
 	bool read_only;
 	bool noexec;       /* data of ours: also nosuid,nodev */
+	bool guarded;      /* programs of ours too: nosuid,nodev */
 	const char *label; /* SELinux: "", "z" or "Z"; NULL: as the workspace */
 };
 

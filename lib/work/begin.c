@@ -40,12 +40,12 @@ int work_check_disk(
 	return 0;
 }
 
-void work_print_handle(const struct store_handle *h)
+void work_print_handle(const struct store_handle *h, json_t *lease)
 {
 	char at[32];
 
 	cl_format_time(h->started_at / 1000, at);
-	cl_take_json(
-		json_pack("{s:s, s:s, s:s, s:s}", "handle_id", h->id, "executor_id", h->executor_id,
-			"external_id", h->external_id ? h->external_id : "", "started_at", at));
+	cl_take_json(json_pack("{s:s, s:s, s:s, s:s, s:O*}", "handle_id", h->id, "executor_id",
+		h->executor_id, "external_id", h->external_id ? h->external_id : "", "started_at",
+		at, "lease", lease));
 }

@@ -12,7 +12,10 @@
  */
 int work_check_disk(
 	const struct work_spec *s, const char *project, struct shim_job *sj, struct cl_err *e);
-/* {handle_id, executor_id, external_id, started_at}: what `start` answers. */
-void work_print_handle(const struct store_handle *h);
+/*
+ * {handle_id, executor_id, external_id, started_at, lease}: what `start` answers. `lease` as
+ * shim_start has it, borrowed.
+ */
+void work_print_handle(const struct store_handle *h, json_t *lease);
 
 #endif

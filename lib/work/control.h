@@ -8,6 +8,7 @@
  *   {"op":"wait"}                                -> {"ended":{...}} at the end
  *   {"op":"status"}                              -> {"ok":true, "state":...}
  *   {"op":"signal","signal":"interrupt"|"terminate"|"kill","cause":...} -> {"ok":true}
+ *   {"op":"lease"}                               -> {"ok":true}: something was taken back, look
  * A refusal is {"error":{...}}.
  */
 #ifndef CL_WORK_CONTROL_H

@@ -393,6 +393,37 @@ int delivery_renew(
 
 /* ---- the end ---- */
 
+/* True when one of the pairs sets the name of `pair`. */
+static bool sets(const struct seal_buf *b, const char *pair)
+{
+	size_t name = strcspn(pair, "=") + 1;
+	const char *p = (const char *)b->p, *end = p + b->len;
+
+	for (; p < end; p += strlen(p) + 1)
+		if (!strncmp(p, pair, name))
+			return true;
+	return false;
+}
+
+int delivery_env_add(const struct rundir *rd, const char *pairs, size_t len, const char *fallback,
+	struct cl_err *e)
+{
+	cleanup_fd int lease = open_lease(rd), init = lease < 0 ? -1 : open_dir(lease, "cloop");
+	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
+	cleanup_fd int fd = -1;
+
+	if (init >= 0)
+		fd = openat(init, "env", O_RDWR | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s/cloop/env'", rd->lease);
+	if (seal_read_fd(fd, "env", DELIVERY_MAX, &b, e))
+		return -1;
+	if (write_all(fd, pairs, len) ||
+		(!sets(&b, fallback) && write_all(fd, fallback, strlen(fallback) + 1)))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot deliver the variables");
+	return 0;
+}
+
 void delivery_env_read(const struct rundir *rd)
 {
 	cleanup_fd int lease = open_lease(rd), init = lease < 0 ? -1 : open_dir(lease, "cloop");

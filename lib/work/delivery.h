@@ -71,6 +71,12 @@ int delivery_make(
 int delivery_renew(
 	const struct rundir *rd, const struct delivery *d, size_t *removed, struct cl_err *e);
 
+/*
+ * Adds NUL-terminated NAME=VALUE pairs behind the lease's own, which they override; `fallback`,
+ * one more, only where the lease has no variable of its name. CL_EOS.
+ */
+int delivery_env_add(const struct rundir *rd, const char *pairs, size_t len, const char *fallback,
+	struct cl_err *e);
 /* The variables were read: overwrites and empties their file. */
 void delivery_env_read(const struct rundir *rd);
 /* Overwrites and removes files and variables; what is to be taken out of output stays known. */

@@ -118,6 +118,19 @@ static void fill_row(const struct process *p, const struct rundir *rd, struct sh
 	json_decref(meta);
 }
 
+/* DECISIONS C14: who cannot be proved to give a credential back is given none. */
+static int lends_nothing(const struct work_spec *s, struct cl_err *e)
+{
+	if (!s->lend)
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"this run is granted secrets, and executor '%s' cannot be lent any",
+		s->executor->id);
+	(void)cl_constraint(e, "secret_files");
+	return cl_fix(
+		e, "run it on a container executor; 'cloop secret lease' shows what is granted");
+}
+
 int process_start(const struct process_ask *a, struct cl_err *e)
 {
 	const struct work_spec *s = a->spec;
@@ -127,11 +140,12 @@ int process_start(const struct process_ask *a, struct cl_err *e)
 	cleanup_rundir struct rundir rd = {0};
 	cleanup_process struct process p;
 	struct shim_job sj;
+	json_t *lease = NULL;
 	int rc;
 
 	init(&p);
 	p.ask = a;
-	if (open_project(&p, e) || store_new_handle_id(p.handle, e))
+	if (lends_nothing(s, e) || open_project(&p, e) || store_new_handle_id(p.handle, e))
 		return -1;
 	p.mark = cl_asprintf(PROCESS_MARK "=%s", p.handle);
 	p.has_cg = process_cgroup(&p.cg);
@@ -147,11 +161,12 @@ int process_start(const struct process_ask *a, struct cl_err *e)
 	rc = work_check_disk(s, p.project, &sj, e);
 	if (!rc) {
 		fill_row(&p, &rd, &sj);
-		rc = shim_start(&sj, &process_driver, &p, &out, e);
+		rc = shim_start(&sj, &process_driver, &p, &out, &lease, e);
 	}
 	store_handle_release(&sj.row);
 	if (!rc)
-		work_print_handle(&out);
+		work_print_handle(&out, lease);
+	json_decref(lease);
 	return rc;
 }
 

@@ -11,6 +11,8 @@
 #include "store/run.h"
 #include "work/rundir.h"
 
+#include <jansson.h>
+
 #include <sys/types.h>
 
 /* What the workload gets: descriptors of ours for its 0, 1, 2, and where its status goes. */
@@ -55,7 +57,11 @@ struct shim_job {
 	const char *run_base;    /* rundir base */
 	struct store_handle row; /* complete; inserted by the shim */
 	uid_t uid;               /* of the sandbox's user */
-	bool attached;           /* a client will attach: output waits for it */
+	gid_t gid;
+	const char *hub;      /* its directory */
+	bool lend;            /* something may be granted to it: ask */
+	const char *key_file; /* what opens it, as who started the run had it; NULL: the hub's */
+	bool attached;        /* a client will attach: output waits for it */
 	bool wants_stdin;
 	int64_t started_mono; /* row.started_at on the boot clock, which nobody can set */
 	int64_t min_free_mb;  /* 0: no floor */
@@ -70,10 +76,12 @@ void shim_close_inherited(void);
 
 /*
  * Forks the shim. Returns when the workload runs (0, *out is its row as stored, owned), or
- * with the error that stopped it; then nothing is left of it.
+ * with the error that stopped it; then nothing is left of it. *lease is what the run was lent and
+ * what it was refused, without any value: {"lease_id","lent":[],"refused":[]}, owned, NULL where
+ * nobody asked.
  */
 int shim_start(const struct shim_job *job, const struct shim_driver *d, void *arg,
-	struct store_handle *out, struct cl_err *e);
+	struct store_handle *out, json_t **lease, struct cl_err *e);
 
 /*
  * Takes over a workload whose shim is gone: claims the row (another that claims first
@@ -86,6 +94,8 @@ int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *ar
 const struct shim_job *shim_job(const struct shim *s);
 const struct rundir *shim_rundir(const struct shim *s);
 struct store *shim_store(const struct shim *s);
+/* Where the sandbox is to have rundir's lease/files; NULL: it is lent nothing. */
+const char *shim_lease_dir(const struct shim *s);
 /* Signals the workload's first process by its pidfd; one that has ended is success. */
 int shim_signal_init(struct shim *s, int sig, struct cl_err *e);
 /* A line into the workload's log, as stream "note", and into the project's journal. */

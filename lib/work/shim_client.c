@@ -165,8 +165,12 @@ static json_t *dispatch(struct shim *s, struct shim_client *c, json_t *msg, int 
 		return op_stop(s, msg);
 	if (!strcmp(op, "status"))
 		return op_status(s);
+	if (!strcmp(op, "lease")) {
+		shim_lent_look(s);
+		return ok();
+	}
 	if (strcmp(op, "wait") != 0)
-		return refusal("op must be attach, wait, status, signal or stop");
+		return refusal("op must be attach, wait, status, signal, stop or lease");
 	/* Between the end and the last of the cleaning up there is nothing left to wait for. */
 	if (s->told)
 		return shim_ended_json(s);

@@ -3,11 +3,14 @@
 #define CL_WORK_SHIM_INTERNAL_H
 
 #include "work/control.h"
+#include "work/lease.h"
 #include "work/pump.h"
 #include "work/shim.h"
 
 #include "policy/diskwatch.h"
 #include "sys/diskwalk.h"
+
+#include <stdatomic.h>
 
 #define SHIM_CLIENTS   32
 #define SHIM_ATTACH_MS 10000  /* how long output waits for the client that was announced */
@@ -25,6 +28,26 @@ struct shim_client {
 /* What is due at a time on the boot clock; 0: nothing. */
 struct shim_due {
 	int64_t attach, deadline, grace, floor, disk, start, record;
+	int64_t env, look, renew; /* shim_lent.c */
+};
+
+/* What the run is lent. */
+struct shim_lent {
+	char *id;      /* of the lease; NULL: nothing is lent */
+	char *dir;     /* where the sandbox has its files; NULL in a shim that adopted */
+	int env_watch; /* until the variables were read; -1 */
+	int64_t expires_at;
+	json_t *said;    /* for who asked for the run: what was lent and what was refused */
+	bool over;       /* it was taken back */
+	bool narrowing;  /* because a part of it was taken back */
+	bool complained; /* of a renewal that failed */
+	/* a renewal on its way, in a thread of its own */
+	bool asking;
+	pthread_t thread;
+	atomic_bool answered;
+	bool failed; /* these two are the thread's until it has answered */
+	struct lease *got;
+	struct cl_err err;
 };
 
 struct shim {
@@ -49,6 +72,7 @@ struct shim {
 	struct shim_due due;
 	struct dw_watch dw;
 	struct diskwalk *walk; /* one at a time; NULL: none runs */
+	struct shim_lent lent;
 	/* how it ended */
 	bool ended;    /* the workload is over; its status is below */
 	bool judged;   /* outcome and error below are set */
@@ -94,6 +118,24 @@ void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
+/*
+ * shim_lent.c. Asks for what the run is granted and puts it into the runtime folder, where the
+ * driver finds it; CL_EREFUSED and others: then the workload does not start.
+ */
+int shim_lent_take(struct shim *s, struct cl_err *e);
+/* Takes up what an earlier shim was lent. */
+void shim_lent_adopt(struct shim *s);
+/* What takes it out of one stream; NULL: there is nothing to take out. -1: it cannot be known. */
+int shim_lent_scrubber(struct shim *s, struct scrub **out, struct cl_err *e);
+int shim_lent_watch_fd(const struct shim *s);
+void shim_lent_env_read(struct shim *s);
+/* Looks whether something was taken back, and acts on it. */
+void shim_lent_look(struct shim *s);
+void shim_lent_due(struct shim *s, int64_t now);
+/* A renewal may have come back. */
+void shim_lent_answered(struct shim *s);
+/* Overwrites all of it and gives the lease back; the workload is over. */
+void shim_lent_end(struct shim *s);
 /* shim_end.c */
 /*
  * Writes down that it runs. It runs: a busy store is a note and another try (DECISIONS D14).

@@ -102,6 +102,7 @@ static void on_pump(struct shim *s)
 	uint64_t n;
 
 	(void)!read(s->notify, &n, sizeof(n));
+	shim_lent_answered(s);
 	s->out_done = s->out_done || (out & PUMP_DONE);
 	s->err_done = s->err_done || (err & PUMP_DONE);
 	/* As a pipe would have done: a reader that is gone ends the writer. */
@@ -133,6 +134,7 @@ static int poll_all(struct shim *s, int timeout)
 		{s->init_fd, on_init_end},
 		{s->driver->memory_fd(s->arg), on_memory},
 		{shim_watch_fd(s), shim_watch_ready},
+		{shim_lent_watch_fd(s), shim_lent_env_read},
 	};
 	struct pollfd fds[CL_ARRAY_LEN(slots) + SHIM_CLIENTS];
 	size_t n = CL_ARRAY_LEN(slots);
@@ -215,5 +217,6 @@ void shim_loop(struct shim *s, bool asked)
 		if (poll_all(s, 1000))
 			break;
 	s->driver->collect(s->arg, s);
+	shim_lent_end(s);
 	settle(s);
 }

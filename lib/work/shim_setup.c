@@ -77,19 +77,29 @@ static int make_stdin(struct shim *s, int *child, struct cl_err *e)
 	return 0;
 }
 
-void shim_start_reading(struct shim *s, int out, int err)
+static void start_pump(struct shim *s, int *from, enum spool_stream stream, int client,
+	struct pump **pump, bool *done)
 {
+	struct scrub *scrub = NULL;
 	struct cl_err e;
 
+	/* Without a thread the stream is lost, but the workload is still watched. */
+	if (!shim_lent_scrubber(s, &scrub, &e) &&
+		!pump_output(cl_steal_fd(from), stream, &s->plog, s->notify, cl_steal_fd(&client),
+			scrub, pump, &e))
+		return;
+	shim_note(s, "output", "%s cannot be read: %s", spool_stream_name(stream), e.msg);
+	if (client >= 0)
+		(void)close(client);
+	*done = true;
+}
+
+void shim_start_reading(struct shim *s, int out, int err)
+{
 	s->reading = true;
 	s->due.attach = 0;
-	/* Without a thread the stream is lost, but the workload is still watched. */
-	if (pump_output(cl_steal_fd(&s->read_out), SPOOL_STDOUT, &s->plog, s->notify, out, NULL,
-		    &s->out, &e))
-		s->out_done = true;
-	if (pump_output(cl_steal_fd(&s->read_err), SPOOL_STDERR, &s->plog, s->notify, err, NULL,
-		    &s->err, &e))
-		s->err_done = true;
+	start_pump(s, &s->read_out, SPOOL_STDOUT, out, &s->out, &s->out_done);
+	start_pump(s, &s->read_err, SPOOL_STDERR, err, &s->err, &s->err_done);
 }
 
 static void __attribute__((noreturn)) hold(const struct shim *s)
@@ -163,6 +173,8 @@ void shim_release(struct shim *s)
 
 	diskwalk_cancel(s->walk);
 	s->walk = NULL;
+	json_decref(s->lent.said);
+	s->lent.said = NULL;
 	pump_free(s->out);
 	pump_free(s->err);
 	pump_free(s->in);

@@ -36,7 +36,7 @@ struct store *shim_store(const struct shim *s)
  */
 static bool report(struct shim *s, const struct cl_err *e)
 {
-	json_t *j = e ? cl_err_json(e) : json_pack("{s:b}", "ok", 1);
+	json_t *j = e ? cl_err_json(e) : json_pack("{s:b, s:O*}", "ok", 1, "lease", s->lent.said);
 	cleanup_free char *text = cl_json_text(j);
 	bool heard = s->report >= 0 && write(s->report, text, strlen(text)) > 0;
 
@@ -114,7 +114,7 @@ static int run_workload(struct shim *s, struct cl_err *e)
 {
 	struct shim_io io = {-1, -1, -1, -1};
 
-	if (shim_setup(s, false, e))
+	if (shim_setup(s, false, e) || shim_lent_take(s, e))
 		return -1;
 	io = (struct shim_io){s->child_stdin, s->keep_out, s->keep_err, s->exit_fd};
 	if (s->driver->launch(s->arg, s, &io, &s->started, e))
@@ -175,6 +175,7 @@ static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 		if (rc)
 			shim_note(s, "adopt", "could not be taken over: %s", e.msg);
 		note_started(s);
+		shim_lent_adopt(s);
 		(void)report(s, NULL);
 		shim_note(s, "adopt", "the supervisor was gone; process %d watches now",
 			(int)getpid());
@@ -186,6 +187,7 @@ static void __attribute__((noreturn)) shim_main(struct shim *s, bool adopting)
 			struct cl_err e2;
 
 			s->driver->collect(s->arg, s);
+			shim_lent_end(s);
 			(void)store_handle_end(
 				s->store, s->job.row.id, sys_now_ms(), &ignored, &e2);
 			shim_release(s);
@@ -204,8 +206,8 @@ void shim_close_inherited(void)
 	(void)close_range(3, ~0U, 0);
 }
 
-/* Reads what the shim reported: 0, or the error it met. */
-static int read_report(int fd, struct cl_err *e)
+/* Reads what the shim reported: 0, or the error it met. *lease is owned, NULL for none. */
+static int read_report(int fd, json_t **lease, struct cl_err *e)
 {
 	struct cl_buf b = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -224,6 +226,7 @@ static int read_report(int fd, struct cl_err *e)
 		return cl_fail(e, CL_EBUG, "the supervisor ended without a word");
 	if (json_object_get(d.root, "error"))
 		return cl_err_from_json(d.root, e);
+	*lease = json_incref(json_object_get(d.root, "lease"));
 	return 0;
 }
 
@@ -260,7 +263,7 @@ static void init(struct shim *s, const struct shim_job *job, const struct shim_d
 	*s = (struct shim){.job = *job, .driver = d, .arg = arg, .status = -1};
 	s->sigfd = s->listen_fd = s->notify = s->init_fd = s->report = -1;
 	s->keep_out = s->keep_err = s->exit_fd = s->stdin_w = -1;
-	s->read_out = s->read_err = s->child_stdin = -1;
+	s->read_out = s->read_err = s->child_stdin = s->lent.env_watch = -1;
 	(void)pthread_mutex_init(&s->plog.lock, NULL);
 	for (size_t i = 0; i < SHIM_CLIENTS; i++)
 		s->clients[i].fd = -1;
@@ -269,19 +272,20 @@ static void init(struct shim *s, const struct shim_job *job, const struct shim_d
 }
 
 int shim_start(const struct shim_job *job, const struct shim_driver *d, void *arg,
-	struct store_handle *out, struct cl_err *e)
+	struct store_handle *out, json_t **lease, struct cl_err *e)
 {
 	cleanup_store struct store *store = NULL;
 	struct shim s;
 	int fd, rc;
 
+	*lease = NULL;
 	init(&s, job, d, arg);
 	rc = fork_shim(&s, false, &fd, e);
 	rundir_release(&s.rd);
 	free(s.log);
 	if (rc)
 		return -1;
-	rc = read_report(fd, e);
+	rc = read_report(fd, lease, e);
 	(void)close(fd);
 	if (rc)
 		return -1;
@@ -294,6 +298,7 @@ int shim_start(const struct shim_job *job, const struct shim_driver *d, void *ar
 int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *arg, bool *won,
 	struct cl_err *e)
 {
+	json_t *none = NULL;
 	struct shim s;
 	int fd, rc;
 
@@ -304,7 +309,8 @@ int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *ar
 	*won = false;
 	if (rc)
 		return -1;
-	rc = read_report(fd, e);
+	rc = read_report(fd, &none, e);
+	json_decref(none);
 	(void)close(fd);
 	*won = !rc;
 	/* Somebody else being faster is not a failure. */

@@ -178,13 +178,15 @@ void shim_watch_due(struct shim *s, int64_t now)
 		look_at_floor(s, now);
 	if (s->due.disk && now >= s->due.disk && !s->walk)
 		start_walk(s, now);
+	shim_lent_due(s, now);
 }
 
 int64_t shim_watch_next(const struct shim *s)
 {
 	const int64_t due[] = {s->due.attach, s->due.record, s->ended ? 0 : s->due.start,
 		s->ended ? 0 : s->due.grace, s->ended ? 0 : s->due.floor,
-		s->ended ? 0 : s->due.disk, s->ended || s->killing ? 0 : s->due.deadline};
+		s->ended ? 0 : s->due.disk, s->ended || s->killing ? 0 : s->due.deadline,
+		s->ended ? 0 : s->due.env, s->ended ? 0 : s->due.look, s->ended ? 0 : s->due.renew};
 	int64_t next = 0;
 
 	for (size_t i = 0; i < sizeof(due) / sizeof(due[0]); i++)

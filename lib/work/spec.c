@@ -18,7 +18,7 @@ void work_spec_release(struct work_spec *s)
 static const char *const known[] = {"hub", "run_id", "executor", "project", "argv", "env", "image",
 	"image_from", "setup", "resources", "network", "egress", "mounts", "labels", "timeout_ms",
 	"stdin", "detached", "spec_sha256", "setup_sha256", "min_free_disk_mb", "image_policy",
-	"image_pinned"};
+	"image_pinned", "lease"};
 
 /* The executor's mapping is read by the one reader of the configuration. */
 static int read_executor(const char *section, struct work_spec *s, struct cl_err *e)
@@ -190,6 +190,22 @@ static int read_labels(struct work_spec *s, struct cl_err *e)
 	return 0;
 }
 
+static int read_lease(struct work_spec *s, struct cl_err *e)
+{
+	static const char *const keys[] = {"key_file"};
+	json_t *m = NULL;
+
+	if (cl_doc_map(&s->doc, s->doc.root, "lease", &m, e) ||
+		cl_doc_closed(&s->doc, m, "lease", keys, 1, e) ||
+		cl_doc_str(&s->doc, m, "key_file", &s->key_file, e))
+		return -1;
+	s->lend = m != NULL;
+	if (s->key_file && *s->key_file != '/')
+		return cl_doc_fail(&s->doc, m, "key_file", 0, CL_EDATA, e,
+			"'key_file' must be an absolute path");
+	return 0;
+}
+
 /* Whatever is wrong with a driver's input, one page says what is right. */
 static int with_fix(int rc, struct cl_err *e)
 {
@@ -231,7 +247,7 @@ static int read_whole(
 		cl_doc_str(&s->doc, root, "run_id", &s->run_id, e) ||
 		cl_doc_strv(&s->doc, root, "argv", 0, &s->argv, e) || read_env(s, e) ||
 		read_image(s, e) || read_limits(s, e) || read_network(s, e) || read_mounts(s, e) ||
-		read_labels(s, e) ||
+		read_labels(s, e) || read_lease(s, e) ||
 		cl_doc_int(&s->doc, root, "timeout_ms", 0, INT64_MAX / 2, &s->timeout_ms, e) ||
 		cl_doc_int(
 			&s->doc, root, "min_free_disk_mb", 0, INT64_MAX / 2, &s->min_free_mb, e) ||

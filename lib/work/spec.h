@@ -49,6 +49,8 @@ struct work_spec {
 	int64_t min_free_mb;
 	json_t *image_policy; /* mapping, or NULL */
 	json_t *pinned;       /* the answer of `prepare`, or NULL */
+	bool lend;            /* something may be granted to the run: the driver asks for it */
+	const char *key_file; /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
 };
 #define WORK_SPEC_INIT ((struct work_spec){.doc = CL_DOC_INIT, .cfg = CFG_INIT})
 void work_spec_release(struct work_spec *s);

@@ -146,6 +146,10 @@ void test_delivery__stands_as_it_should(void)
 	/* A second lease of one run is not made over the first. */
 	CHECK_INT(delivery_make(&r.rd, &first, OWNER, OWNER, &e), -1);
 	check_holds(&r, "files/github-token", "ghp_first", 9);
+	CHECK_INT(delivery_env_add(&r.rd, "A=1\0B=2", 8, "API_KEY=none", &e), 0);
+	check_holds(&r, "cloop/env", "API_KEY=k-1234567\0EMPTY=\0A=1\0B=2", 33);
+	CHECK_INT(delivery_env_add(&r.rd, "", 0, "API=none", &e), 0);
+	check_holds(&r, "cloop/env", "API_KEY=k-1234567\0EMPTY=\0A=1\0B=2\0API=none", 42);
 	delivery_env_read(&r.rd);
 	check_holds(&r, "cloop/env", "", 0);
 	rig_wipe(&r);

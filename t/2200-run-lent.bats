@@ -1,0 +1,237 @@
+#!/usr/bin/env bats
+# What a run is lent: what its sandbox sees of it, where else none of it is, and that it goes.
+# shellcheck disable=SC2016 # what stands in single quotes is for the sandbox's shell
+
+load lib/common
+load lib/engine
+load lib/hub
+
+# lend_config KEYS : the executor, and where the root key is.
+lend_config() {
+	hub_config "$1"
+	printf 'secrets:\n  key_file: %s\n' "$HUB/cloop-secret-key" >> "$HUB/.cloop/config.yaml"
+}
+
+setup_file() {
+	need root podman nft ip jq sqlite3 python3
+	hub_up
+	lend_config '    network: none'
+	printf '{"API_KEY":"planted-env-value-1","OTHER":"planted-never-lent-2"}' | cloop secret mint app-env --kind env >/dev/null
+	echo ghp_plantedtokenvalue0003 | cloop secret mint deploy-pat --kind github_pat >/dev/null
+	cloop secret grant app-env --to "project:$P" --env-keys API_KEY >/dev/null
+	cloop secret grant deploy-pat --to "project:$P" --repos 'myorg/*' >/dev/null
+	# As they stand, and as base64 and in a URL.
+	{
+		printf '%s\n' planted-env-value-1 planted-never-lent-2 ghp_plantedtokenvalue0003
+		printf %s planted-env-value-1 | base64
+		printf %s ghp_plantedtokenvalue0003 | base64 | cut -c 1-32
+	} > "$T/values"
+}
+teardown_file() { hub_down; }
+setup() {
+	lend_config '    network: none'
+	rm -rf "$P/.cloop" "$P"/*
+}
+
+handle_of() { cloop runs show --json "$1" | jq -r .handle_id; }
+shim_of() { sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id='$1'"; }
+# until_in FILE TEXT, until_state RUN STATE : for a minute at most.
+until_in() {
+	local i
+	for ((i = 0; i < 600; i++)); do grep -qF -- "$2" "$1" 2>/dev/null && return 0; sleep 0.1; done
+	cat "$1" >&2
+	return 1
+}
+until_state() {
+	local i
+	for ((i = 0; i < 600; i++)); do
+		[ "$(cloop runs show --json "$1" | jq -r .state)" = "$2" ] && return 0
+		sleep 0.1
+	done
+	cloop runs show "$1" >&2
+	return 1
+}
+# logged RUN : its output so far.
+logged() { cloop runs logs "$1" 2>/dev/null; }
+until_logged() {
+	local i
+	for ((i = 0; i < 600; i++)); do [[ $(logged "$1") == *"$2"* ]] && return 0; sleep 0.1; done
+	logged "$1" >&2
+	return 1
+}
+# planted WHAT... : nothing of a value is found there.
+planted() { same "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" "$@" 2>/dev/null)" ''; }
+# Nothing is left, of the lease either.
+all_gone() {
+	same "$(leftovers)" ''
+	run ! grep -F " $T/run" /proc/self/mounts
+	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) from lease where state = 'live'")" 0
+}
+
+# What a shell inside makes of its environment and its lease, without any value.
+SHOW='for v in API_KEY OTHER CLOOP_REDACT_ENV GIT_CONFIG_GLOBAL CLOOP_GITHUB_REPO_ALLOWLIST GITHUB_TOKEN; do
+	eval "[ -n \"\${$v+x}\" ]" && eval "echo $v=\${#$v}"
+done
+stat -c "%n %a %u:%g %F" "$CLOOP_LEASE_DIR" "$CLOOP_LEASE_DIR"/*
+grep " $CLOOP_LEASE_DIR " /proc/mounts | cut -d " " -f 4 | grep -o "^ro,nosuid,nodev,"
+ls -A /run/cloop | wc -l'
+
+# sees [RUNTIME] : the sandbox has exactly what the guide says.
+sees() {
+	local d
+	exits 0 run_in -- sh -c "$SHOW"
+	d=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select id from lease order by seq desc limit 1")
+	d=/run/cloop/cloop-lease-${d#lease_}
+	same "$output" "API_KEY=19
+CLOOP_REDACT_ENV=7
+GIT_CONFIG_GLOBAL=$((${#d} + 10))
+CLOOP_GITHUB_REPO_ALLOWLIST=7
+$d 700 1000:1000 directory
+$d/git-credential-cloop 700 1000:1000 regular file
+$d/gitconfig 600 1000:1000 regular file
+$d/github-token 600 1000:1000 regular file
+${1-ro,nosuid,nodev,
+}1"
+	all_gone
+}
+
+@test "the sandbox sees the guide's files, modes, owners and variables, and no more" {
+	sees
+	# git runs the helper from there, and for nobody's repositories but these.
+	exits 0 run_in -- sh -c 'printf "protocol=https\nhost=github.com\npath=myorg/tool\n\n" | "$CLOOP_LEASE_DIR/git-credential-cloop" get
+		printf "protocol=https\nhost=github.com\npath=other/tool\n\n" | "$CLOOP_LEASE_DIR/git-credential-cloop" get'
+	same "$output" $'username=x-access-token\npassword=[redacted]'
+	all_gone
+}
+
+@test "the same under crun" {
+	need crun
+	podman --runtime crun run --rm --network none "$IMAGE" true 2>/dev/null || skip "crun cannot run on this machine's cgroups"
+	lend_config '    network: none
+    oci_runtime: crun'
+	sees
+}
+
+@test "the same under gVisor" {
+	need runsc
+	lend_config '    network: none
+    oci_runtime: runsc'
+	sees ''
+}
+
+@test "no value reaches the client or the log, in no form and however it is cut" {
+	run_in -- sh -c 'echo "key $API_KEY."; printf %s "$API_KEY" | base64; cat "$CLOOP_LEASE_DIR/github-token"
+		printf "%s" "${API_KEY%?????}"; sleep 1; printf "%s\n" "${API_KEY#??????????????}"
+		i=0; while [ $i -lt 2000 ]; do printf "%s.$i." "$API_KEY"; i=$((i+1)); done >&2
+		env' > "$T/o" 2> "$T/e"
+	planted "$T"/o "$T"/e "$HUB/.cloop"
+	grep -qa 'planted' "$T/o" "$T/e" && false
+	same "$(head -n 1 "$T/o")" 'key [redacted].'
+	same "$(grep -o 'redacted' "$T/e" | wc -l)" 2000
+	has "$(cat "$T/e")" '[redacted].1999.'
+	has "$(cat "$T/o")" 'API_KEY=[redacted]'
+	id=$(cloop runs list --json | head -n 1 | jq -r .id)
+	same "$(logged "$id" | grep -c 'API_KEY=\[redacted\]')" 1
+	run ! grep -rqa planted "$HUB/.cloop/logs"
+	all_gone
+}
+
+@test "values stand nowhere but in the sandbox and with its supervisor" {
+	id=$(run_in --detach -- sh -c 'echo "up $API_KEY"; while [ ! -e /workspace/go ]; do sleep 0.1; done')
+	h=$(handle_of "$id")
+	until_logged "$id" 'up [redacted]'
+	# Attached as well, so that a client is there to look into.
+	host cloop runs logs -f "$id" > "$T/o" 2>/dev/null &
+	until_in "$T/o" 'up [redacted]'
+	shim=$(shim_of "$h")
+	# All of the run but the sandbox, which has them, and the shim, which takes them out.
+	mine=$(ours -x 'cloop.*|conmon|podman' | grep -vxF "$shim" | while read -r p; do
+		[ "$(readlink "/proc/$p/ns/pid")" = "$(readlink /proc/self/ns/pid)" ] && echo "$p"; done)
+	has "$(for p in $mine; do cat "/proc/$p/comm"; done | sort -u | xargs)" 'cloop-hold'
+	has "$(for p in $mine; do cat "/proc/$p/comm"; done | sort -u | xargs)" 'conmon'
+	# shellcheck disable=SC2086 # a list
+	planted $mine "$HUB" "$ENGINE_DIR" "$T/run" "$P"
+	podman inspect "$(cloop runs show --json "$id" | jq -r .container)" > "$T/inspect" 2>/dev/null || podman inspect -l > "$T/inspect"
+	podman ps -a --no-trunc --format json >> "$T/inspect"
+	planted "$T/inspect" "$T/o"
+	# The search does find what is there: the supervisor's own memory has them.
+	[ -n "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" "$shim" 2>/dev/null)" ]
+	# Nobody else of its user reads that, and nothing dumps it.
+	same "$(awk '/Max core file size/ {print $5, $6}' "/proc/$shim/limits")" '0 0'
+	run ! setpriv --reuid 1000 --regid 1000 --clear-groups cat "/proc/$shim/environ"
+	has "$(grep VmLck "/proc/$shim/status")" kB
+	run ! grep -q 'VmLck:[[:space:]]*0 kB' "/proc/$shim/status"
+	# The variables were read, and are gone from where they stood.
+	for ((i = 0; i < 600; i++)); do [ -s "$T/run/w/$h/lease/cloop/env" ] || break; sleep 0.1; done
+	[ -e "$T/run/w/$h/lease/cloop/env" ] && [ ! -s "$T/run/w/$h/lease/cloop/env" ]
+	has "$(grep -F "$T/run/w/$h/lease" /proc/self/mounts)" 'nosuid,nodev,noexec'
+	same "$(stat -c '%a %u' "$T/run/w/$h/lease")" '700 0'
+	touch "$P/go"
+	until_state "$id" finished
+	wait
+	all_gone
+	planted "$HUB" "$ENGINE_DIR" "$T/run" "$P"
+}
+
+@test "a workload cannot change what it was lent, nor plant anything beside it" {
+	exits 0 run_in -- sh -c 'cd "$CLOOP_LEASE_DIR" || exit 3
+		ln -s /etc/passwd link; mkfifo fifo; echo x > github-token; rm gitconfig; mv gitconfig other; chmod 777 . ; touch new
+		mount -o remount,rw "$CLOOP_LEASE_DIR"; cat ../../../redact ../redact; ls | xargs; wc -c < github-token; ls -A /.cloop | xargs'
+	same "$output" $'git-credential-cloop gitconfig github-token\n26\nenv init'
+	has "$stderr" 'Read-only file system'
+	all_gone
+}
+
+@test "an adopted run is scrubbed on, and nothing stays when it ends" {
+	id=$(run_in --detach -- sh -c 'echo "one $API_KEY"; while [ ! -e /workspace/go ]; do sleep 0.1; done; echo "two $API_KEY"; cat "$CLOOP_LEASE_DIR/github-token"; exit 4')
+	h=$(handle_of "$id")
+	until_logged "$id" 'one [redacted]'
+	kill -KILL "$(shim_of "$h")"
+	touch "$P/go"
+	exits 0 host cloop sweep --adopt-only
+	until_state "$id" finished
+	same "$(cloop runs show --json "$id" | jq .exit_code)" 4
+	same "$(logged "$id")" $'one [redacted]\ntwo [redacted]\n[redacted]'
+	all_gone
+	planted "$HUB" "$ENGINE_DIR" "$T/run"
+}
+
+@test "SIGKILL to supervisor and workload: the next sweep leaves nothing in memory" {
+	id=$(run_in --detach -- sleep 600)
+	h=$(handle_of "$id")
+	[ -s "$T/run/w/$h/lease/files/github-token" ]
+	kill -KILL "$(shim_of "$h")"
+	kill -KILL "$(cat "$T/run/w/$h/pid")"
+	exits 0 host cloop sweep
+	until_state "$id" finished
+	all_gone
+}
+
+@test "a run that cannot be lent what it is granted does not start, and nothing is left of it" {
+	mv "$HUB/cloop-secret-key" "$T/away"
+	exits 125 run_in -- touch /workspace/ran
+	mv "$T/away" "$HUB/cloop-secret-key"
+	has "$stderr" 'what this run is granted cannot be lent to it'
+	has "$stderr" 'cloop-secret-key'
+	[ ! -e "$P/ran" ]
+	all_gone
+}
+
+@test "what is refused is named with its reason, and the rest is lent" {
+	g=$(cloop secret grant app-env --to executor:container --env-keys NOT_THERE --json | jq -r .id)
+	exits 0 run_in -- sh -c 'echo ${#API_KEY}'
+	cloop secret revoke "$g" >/dev/null
+	same "$output" 19
+	has "$stderr" "app-env ($g) is not lent to this run"
+	has "$stderr" NOT_THERE
+	all_gone
+}
+
+@test "a run that nothing is granted to asks nobody for a key" {
+	mkdir -p "$T/projects/other" && chown 1000:1000 "$T/projects/other"
+	mv "$HUB/cloop-secret-key" "$T/away"
+	exits 0 host cloop run -p "$T/projects/other" -- sh -c 'echo ${CLOOP_LEASE_ID-none}; ls -A /run' < /dev/null
+	mv "$T/away" "$HUB/cloop-secret-key"
+	same "$output" $'none\n.containerenv'
+	all_gone
+}
