@@ -85,7 +85,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
 	'sandbox image check') reply=" --policy --refs-file --dir --json --help" ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
-	'secret') reply='mint list show delete grant grants revoke lease why app' ;;
+	'secret') reply='mint list show delete grant grants revoke access leases holders blast sweep lease why app' ;;
 	'secret app') reply='installations repositories' ;;
 	'secret mint') reply=" --kind --file --value --github-host --owner --dir --json --help" ;;
 	'secret list') reply=" --dir --json --help" ;;
@@ -94,7 +94,12 @@ _cloop_follow() { # the words that may follow those typed so far
 	'secret grant') reply="edit --to --repos --permissions --branches --contexts --namespaces --verbs --registries --env-keys --hosts --devices --interfaces --writable --ttl --scope --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
 	'secret grant edit') reply=" --repos --permissions --branches --contexts --namespaces --verbs --registries --env-keys --hosts --devices --interfaces --writable --read-only --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
 	'secret grants') reply=" --subject --secret --all --dir --json --help" ;;
-	'secret revoke') reply=" --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
+	'secret revoke') reply=" --action --wait --reason --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
+	'secret access') reply=" --dir --json --help" ;;
+	'secret leases') reply=" --run --grant --all --limit --dir --json --help" ;;
+	'secret holders') reply=" --dir --json --help"; reply="$reply $(cloop secret names grant 2>/dev/null)" ;;
+	'secret blast') reply=" --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
+	'secret sweep') reply=" --dir --json --help" ;;
 	'secret lease') reply=" --project --executor --dir --json --help" ;;
 	'secret why') reply=" --project --executor --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
 	'secret app installations') reply=" --file --dir --json --help"; reply="$reply $(cloop secret names secret 2>/dev/null)" ;;
@@ -337,7 +342,18 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'secret grants/--subject') kind=none ;;
 	'secret grants/--secret') reply=$(cloop secret names secret 2>/dev/null) ;;
 	'secret grants/--dir'|'secret grants/-C') kind=dir ;;
+	'secret revoke/--action') reply='scrub kill' ;;
+	'secret revoke/--wait') kind=none ;;
+	'secret revoke/--reason') kind=none ;;
 	'secret revoke/--dir'|'secret revoke/-C') kind=dir ;;
+	'secret access/--dir'|'secret access/-C') kind=dir ;;
+	'secret leases/--run') reply=$(cloop runs names 2>/dev/null) ;;
+	'secret leases/--grant') reply=$(cloop secret names grant 2>/dev/null) ;;
+	'secret leases/--limit'|'secret leases/-n') kind=none ;;
+	'secret leases/--dir'|'secret leases/-C') kind=dir ;;
+	'secret holders/--dir'|'secret holders/-C') kind=dir ;;
+	'secret blast/--dir'|'secret blast/-C') kind=dir ;;
+	'secret sweep/--dir'|'secret sweep/-C') kind=dir ;;
 	'secret lease/--project'|'secret lease/-p') kind=dir ;;
 	'secret lease/--executor'|'secret lease/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'secret lease/--dir'|'secret lease/-C') kind=dir ;;
@@ -364,7 +380,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -208,7 +208,8 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	mv "$hub/cloop-secret-key" "$D/away"
 	exits 0 cloop secret grants
 	exits 0 cloop secret revoke "$g"
-	same "$output" "✓ revoked grant $g (deploy-pat)"
+	same "$output" "✓ revoked grant $g (deploy-pat)
+  no lease held it"
 	exits 0 cloop secret revoke "$g"
 	has "$output" "it was revoked already"
 	exits 0 cloop secret grants

@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # Leases: what a run is lent through a pipe, how that lives on, and who is told what about it.
-# shellcheck disable=SC2030,SC2031,SC2034,SC2154 # each test is a subshell of its own
+# shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2119,SC2120,SC2154 # each test is a subshell of its own
 load lib/common
 
 setup() {
@@ -83,16 +83,14 @@ guide() { sed -E 's/(sec|grant|lease|run)_[0-9a-f]{24}/\1_ID/g; s/20[0-9]{2}-[0-
 	lease=$(take | jq -r .id)
 	exits 0 renew "$lease"
 	same "$(jq -r .id <<< "$output")" "$lease"
-	cloop secret revoke "$env_grant" >/dev/null
+	exits 1 cloop secret revoke "$env_grant" --wait 0
 	exits 0 renew "$lease"
 	same "$(jq -r '.items | map(.name) | join(",")' <<< "$output")" deploy-pat
-	same "$(jq -r '.refused[0] | .name + " " + .code' <<< "$output")" "app-env revoked"
 	same "$(sql "SELECT count(*) FROM lease_grant WHERE state = 'taking' AND grant_id = '$env_grant'")" 1
-	cloop secret revoke "$pat_grant" >/dev/null
-	exits 0 renew "$lease"
-	same "$(jq -r '.items | length' <<< "$output")" 0
+	exits 1 cloop secret revoke "$pat_grant" --wait 0
 	exits 1 renew "$lease"
 	same "$(jq -r .error.code <<< "$output")" lease_over
+	has "$output" "its grants were revoked"
 }
 
 @test "what is refused is in the project's journal, with its reason" {
@@ -102,4 +100,165 @@ guide() { sed -E 's/(sec|grant|lease|run)_[0-9a-f]{24}/\1_ID/g; s/20[0-9]{2}-[0-
 	same "$(jq -r '.id + (.items | length | tostring) + .refused[0].code' <<< "$output")" "0branches"
 	same "$(sql "SELECT kind FROM journal WHERE run_id = '$RUN'")" credential_refused
 	has "$(sql "SELECT text FROM journal")" 'this run goes without github_pat "deploy-pat"'
+}
+
+# ---- taking back ----
+
+# lent : a lease whose holder is this test: a workload's row with our own process as its supervisor.
+lent() {
+	sql "INSERT INTO run (id, project, executor_id, argv, harness, uid, state, created_at)
+		VALUES ('$RUN', '$app', 'container', '[]', 'make', 0, 'running', 1)"
+	lease=$(take | jq -r .id)
+	local me=$BASHPID
+	sql "INSERT INTO handle (id, run_id, executor_id, driver, project, shim_pid, shim_start, boot_id, started_at, state)
+		VALUES ('c-0123456789ab', '$RUN', 'container', 'container', '$app', $me,
+		$(awk '{ print $22 }' "/proc/$me/stat"), '$(cat /proc/sys/kernel/random/boot_id)', 1, 'live');
+		UPDATE lease SET sandbox = 'c-0123456789ab' WHERE id = '$lease'"
+}
+holder() { "$D/bin/leasetool" "$1" "$db" "$lease" "${@:2}"; }
+member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
+
+@test "a grant is taken back from who holds it, as the guide shows it" {
+	both
+	lent
+	exits 0 cloop secret holders "$pat_grant"
+	same "$(sed -E 's/in 1[0-9]m[0-9]+s/in TIME/' <<< "$output")" \
+"1 running workload(s) hold $pat_grant (deploy-pat), 0 in their environment
+  $RUN on container, project $app: files; lease ends in TIME"
+	exits 0 cloop secret holders "$env_grant"
+	has "$output" "1 in their environment"
+	has "$output" "removes containers and Pods"
+	cloop secret revoke "$pat_grant" --wait 60s > "$D/out" 3>&- & revoking=$!
+	asked() { [ "$(holder asked | jq -r '.grants[].grant_id')" = "$pat_grant" ]; }
+	until_ok asked
+	same "$(holder asked | jq -c '[.over, .grants[].kill]')" "[false,false]"
+	holder answer "$pat_grant" 3
+	wait "$revoking"
+	same "$(member < "$D/out")" "✓ revoked grant $pat_grant (deploy-pat)
+  hub member hub-5d1e0c on build-01: taken back from 1 lease(s) — revoked
+    container: revoked — 3 file(s) removed"
+	# The lease keeps its other grant.
+	exits 0 renew "$lease"
+	same "$(jq -r '.items | map(.name) | join(",")' <<< "$output")" app-env
+	exits 1 cloop secret holders "$pat_grant"
+	for a in revoke_sent revoke_acked; do
+		same "$(cloop hub audit list --action lease.$a --json | wc -l)" 1
+	done
+	exits 0 cloop hub audit verify
+	# A second time takes nothing back.
+	exits 0 cloop secret revoke "$pat_grant"
+	has "$output" "it was revoked already"
+	same "$(cloop hub audit list --action lease.revoke_sent --json | wc -l)" 1
+}
+
+@test "a lease is taken back whole, with kill; what a holder could not do is said" {
+	both
+	lent
+	exits 1 cloop secret revoke "$lease" --action kill --reason 'PAT rotated' --wait 0
+	has "$output" "✓ revoked lease $lease ($RUN)"
+	has "$output" "container: revoke_pending — 2 holder(s) have not answered"
+	same "$(holder asked | jq -c '[.over, (.grants | length), .grants[0].kill]')" "[true,2,true]"
+	holder answer "$pat_grant" 3
+	holder answer "$env_grant" 0 "the directory is busy"
+	exits 1 cloop secret revoke "$lease" --wait 0 --json
+	same "$(jq -r .state <<< "$output")" failed
+	same "$(jq -r '.holders[] | select(.state == "failed") | .error' <<< "$output")" "the directory is busy"
+	same "$(cloop hub audit list --action lease.revoke_failed --json | wc -l)" 1
+	exits 1 renew "$lease"
+	same "$(jq -r '.error.code + " " + .error.message' <<< "$output" | sed -E 's/at .*Z/at TIME/')" \
+		"lease_over the lease $lease was revoked at TIME: PAT rotated"
+	# Whoever is over has nothing left.
+	holder release
+	exits 0 cloop secret revoke "$lease" --wait 0
+}
+
+@test "a holder without a supervisor is unreachable, and is asked again until its workload is over" {
+	both
+	lent
+	sql "UPDATE handle SET shim_start = 1"
+	exits 1 cloop secret revoke "$pat_grant"
+	has "$output" "container: unreachable"
+	exits 0 cloop secret sweep
+	has "$output" "1 pending"
+	sql "UPDATE handle SET state = 'ended', ended_at = 2"
+	exits 0 cloop secret sweep
+	has "$output" "1 orphaned"
+	exits 0 cloop secret revoke "$pat_grant"
+	same "$(sql "SELECT count(*) FROM lease_grant WHERE state <> 'taken'")" 0
+}
+
+@test "deleting a secret and narrowing a grant take back, widening does not" {
+	both
+	lent
+	wider=$(cloop secret grant edit "$pat_grant" --repos 'myorg/*,other/tool' --json | jq -r .id)
+	same "$(sql "SELECT state FROM lease_grant WHERE grant_id = '$wider'")" held
+	exits 1 cloop secret holders "$pat_grant"
+	exits 0 cloop secret holders "$wider"
+	exits 0 cloop secret grant edit "$wider" --repos other/tool
+	has "$output" "asked back:  from 1 lease(s)"
+	same "$(sql "SELECT state FROM lease_grant WHERE grant_id = '$wider'")" taking
+	exits 0 cloop secret delete app-env
+	has "$output" "asked back from 1 lease(s)"
+	same "$(sql "SELECT state, reason FROM lease")" "revoked|its secret was deleted"
+	exits 0 cloop hub audit verify
+}
+
+@test "leases, access and blast say what is lent, to whom and until when" {
+	both
+	lent
+	exits 0 cloop secret leases
+	same "$(guide <<< "$output" | sed -E 's/1[0-9]m[0-9]+s/TIME/; s/ +/ /g')" "LEASE RUN EXECUTOR PROJECT LEFT CREDENTIALS
+lease_ID run_ID container $app TIME app-env, deploy-pat
+
+1 lease(s)"
+	for f in --run "$RUN" --grant "$pat_grant"; do
+		[[ $f = --* ]] && { option=$f; continue; }
+		same "$(cloop secret leases "$option" "$f" --json | jq -r '.grants | map(.held_as) | sort | join(";")')" "files;variables"
+	done
+	same "$(cloop secret leases --run run_ffffffff 2>&1 | head -n 1)" "cloop-secret: there is no run 'run_ffffffff'"
+	exits 0 cloop secret access "project:$app"
+	has "$output" "2 grant(s)"
+	exits 1 cloop secret access executor:container
+	exits 0 cloop secret grant deploy-pat --to any --repos 'a/b'
+	exits 0 cloop secret access any
+	has "$output" "1 grant(s)"
+	exits 65 cloop secret access nobody
+	exits 0 cloop secret blast deploy-pat
+	has "$output" "reaches 2 subject(s)"
+	has "$output" "held by 1 workload(s)"
+	has "$output" "deleted now, and with nobody to hear of it, it is gone by"
+	lacks "$output" "environment"
+	exits 0 cloop secret blast app-env
+	has "$output" "stays until its workload ends"
+	cloop secret revoke "$lease" --wait 0 >/dev/null || true
+	holder release
+	exits 0 cloop secret leases --all --json
+	same "$(jq -r .state <<< "$output")" revoked
+	exits 0 cloop secret blast deploy-pat
+	has "$output" "nobody has it"
+}
+
+@test "a sweep ends what lapsed and what is over, and forgets what is old" {
+	both
+	lent
+	old=$lease
+	exits 0 cloop secret sweep --json
+	same "$(jq -c 'del(.pending)' <<< "$output")" '{"expired":0,"forgotten":0,"orphans":0,"settled":0,"tombstones":0}'
+	sql "UPDATE lease SET expires_at = 1"
+	exits 0 cloop secret sweep
+	has "$output" "1 expired"
+	exits 1 renew "$old"
+	run_two=$(take "$app" "run_$(printf '%024d' 2)" | jq -r .id)
+	sql "INSERT INTO run SELECT 'run_$(printf '%024d' 2)', project, executor_id, handle_id, argv, harness, task, uid, detached,
+		'finished', 'exited', 0, error, created_at, started_at, 5, deadline, image_requested, image, image_digest,
+		reproducible, spec_sha256, setup_sha256, egress, clamps, limits, blocked FROM run"
+	exits 0 cloop secret sweep
+	has "$output" "1 orphaned"
+	sql "UPDATE lease SET ended_at = 1"
+	cloop secret delete app-env >/dev/null
+	cloop secret delete deploy-pat >/dev/null
+	sql "UPDATE tombstone SET deleted_at = 1; UPDATE \"grant\" SET expires_at = 1 WHERE secret_name = 'app-env'"
+	exits 0 cloop secret sweep --json
+	same "$(jq -c '[.forgotten, .tombstones]' <<< "$output")" "[2,1]"
+	same "$(sql "SELECT count(*) FROM lease") $(sql "SELECT count(*) FROM lease_grant") $(sql "SELECT name FROM tombstone")" "0 0 deploy-pat"
 }

@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "sys/id.h"
+#include "work/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -217,7 +218,20 @@ struct edit {
 	struct sec_constraints was;
 	enum sec_change change;
 	struct cl_strv taken;
+	int64_t leases; /* that it is asked back from, or that go on with the successor */
 };
+
+/* Who holds what was narrowed loses it at once; its next lease has the new terms. */
+static int take_back(struct edit *x, struct cl_err *e)
+{
+	const struct store_lease_end end = {.state = "revoked",
+		.at = x->g->k.now,
+		.by = x->g->k.actor,
+		.reason = "its grant was narrowed",
+		.action = "scrub"};
+
+	return revoke_take(x->g->k.store, x->old.id, &end, &x->leases, e);
+}
 
 static int retire_old(struct edit *x, struct cl_err *e)
 {
@@ -236,7 +250,10 @@ static int retire_old(struct edit *x, struct cl_err *e)
 		json_decref(detail);
 		return cl_fail(e, CL_EREFUSED, "the grant %s was revoked meanwhile", x->old.id);
 	}
-	return keyed_audit(&x->g->k, "secret.revoke", "secret", x->old.secret_id, detail, e);
+	if (keyed_audit(&x->g->k, "secret.revoke", "secret", x->old.secret_id, detail, e))
+		return -1;
+	return widens ? store_grant_succeed(x->g->k.store, x->old.id, x->g->row.id, &x->leases, e)
+		      : take_back(x, e);
 }
 
 static int find_old(struct edit *x, struct cl_err *e)
@@ -307,6 +324,8 @@ static void print_edit(struct edit *x)
 		(void)printf("  before:      revoked, since this takes away: %s\n", taken);
 	else
 		(void)printf("  before:      superseded; who holds it keeps it until it expires\n");
+	if (x->leases && x->change == SEC_NARROWS)
+		(void)printf("  asked back:  from %lld lease(s)\n", (long long)x->leases);
 }
 
 int cmd_secret_grant_edit(struct cl_ctx *c, struct cl_err *e)
@@ -322,6 +341,11 @@ int cmd_secret_grant_edit(struct cl_ctx *c, struct cl_err *e)
 	if (!rc && edit(&x, e))
 		rc = secret_deny(&g.k, "secret.grant", x.old.secret_id,
 			json_pack("{s:s*}", "grant_id", x.old.id), e);
+	if (!rc && x.leases && x.change == SEC_NARROWS) {
+		cleanup_free char *base = work_run_base();
+
+		revoke_tell(g.k.store, base);
+	}
 	if (!rc && c->json)
 		as_json(&g.row, x.old.id, sec_change_name(x.change));
 	else if (!rc)

@@ -11,6 +11,7 @@ struct listing {
 	struct keyed *k;
 	unsigned char pub[SEAL_KEY];
 	bool known;
+	const struct sec_requester *who; /* only grants that are for it; NULL: all */
 	size_t n;
 };
 
@@ -55,6 +56,15 @@ static const char *signature(const struct listing *l, const struct store_grant *
 	return seal_grant_verify(l->pub, g) ? "good" : "forged";
 }
 
+/* A row that cannot be read is shown: somebody who should not has written it. */
+static bool is_for(const struct listing *l, const struct store_grant *g)
+{
+	cleanup_view struct grant_view v = GRANT_VIEW_INIT;
+	struct cl_err e;
+
+	return !l->who || grant_view(g, &v, &e) || sec_subject_matches(&v.subject, l->who);
+}
+
 static int one(const struct store_grant *g, void *arg, struct cl_err *e)
 {
 	struct listing *l = arg;
@@ -63,6 +73,8 @@ static int one(const struct store_grant *g, void *arg, struct cl_err *e)
 	const char *signed_by = signature(l, g);
 	bool found;
 
+	if (!is_for(l, g))
+		return 0;
 	if (store_secret_find(l->k->store, g->secret_id, &secret, &found, e))
 		return -1;
 	l->n++;
@@ -127,33 +139,40 @@ int cmd_secret_grants(struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
-/* Works without the key (DECISIONS K9), and a second time. */
-int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
+/* Who is asked about: a project, an executor with its labels, labels, or whoever there is. */
+static int requester(const struct keyed *k, const struct sec_subject *subject,
+	struct sec_labels *labels, struct sec_requester *out, struct cl_err *e)
+{
+	*out = (struct sec_requester){.labels = labels};
+	if (subject->kind == SEC_PROJECT)
+		out->project = subject->value;
+	if (subject->kind == SEC_EXECUTOR)
+		out->executor = subject->value;
+	if (subject->kind == SEC_LABEL)
+		out->labels = &subject->labels;
+	return out->executor ? secret_labels(k, out->executor, labels, e) : 0;
+}
+
+int cmd_secret_access(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_keyed struct keyed k = KEYED_INIT;
-	cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
-	cleanup_txn struct store_txn t = {0};
-	struct store_end end = {0};
-	char when[32];
-	bool won;
+	cleanup_subject struct sec_subject subject = SEC_SUBJECT_INIT;
+	cleanup_labels struct sec_labels labels = SEC_LABELS_INIT;
+	struct sec_requester who;
+	struct store_grant_filter f = {0};
+	struct listing l = {.ctx = c, .k = &k, .who = &who};
 
-	if (keyed_without(c, STORE_RW, &k, e) || store_grant_get(k.store, cl_operand(c, 0), &g, e))
+	if (sec_subject_parse(cl_operand(c, 0), &subject, e))
 		return -1;
-	end = (struct store_end){.at = k.now, .by = k.actor};
-	if (store_begin(k.store, &t, e) || store_grant_revoke(k.store, g.id, &end, &won, e) ||
-		(won && keyed_audit(
-				&k, "secret.revoke", "secret", g.secret_id, grant_audit(&g), e)) ||
-		store_commit(&t, e))
+	if (keyed_without(c, STORE_RO, &k, e) || keyed_public(&k, l.pub, &l.known, e) ||
+		requester(&k, &subject, &labels, &who, e))
 		return -1;
-	if (c->json) {
-		cl_take_json(json_pack("{s:s, s:s, s:b}", "id", g.id, "secret_name", g.secret_name,
-			"was_live", won));
-		return 0;
-	}
-	(void)printf("✓ revoked grant %s (%s)\n", g.id, g.secret_name);
-	cl_format_time(g.revoked_at / 1000, when);
-	if (!won)
-		(void)printf("  it was revoked already, on %s by %s\n", when,
-			g.revoked_by ? g.revoked_by : "?");
-	return 0;
+	f.active_at = k.now;
+	if (!c->json)
+		head();
+	if (store_grant_each(k.store, &f, one, &l, e))
+		return -1;
+	if (!c->json)
+		(void)printf("\n%zu grant(s)\n", l.n);
+	return l.n ? 0 : 1;
 }

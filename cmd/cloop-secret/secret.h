@@ -4,6 +4,7 @@
 #define CLOOP_SECRET_H
 
 #include "cli/cli.h"
+#include "work/revoke.h"
 #include "work/secrets.h"
 
 extern const struct cl_spec secret_spec;
@@ -18,6 +19,11 @@ int cmd_secret_grants(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_why(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_leases(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_holders(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_access(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_blast(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_sweep(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_take(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_app_installations(struct cl_ctx *c, struct cl_err *e);
@@ -31,6 +37,11 @@ void secret_print_of(const struct store_secret *r, char out[SEC_FINGERPRINT]);
  */
 int secret_matches(struct keyed *k, const struct store_secret *r, enum sec_kind kind,
 	const struct sec_constraints *c, struct cl_err *e);
+/* "files, variables": how a holder has it (enum sec_by); owned. */
+char *secret_how(int64_t how);
+/* A line about one who holds something. */
+void secret_print_holder(const struct holder *h, const char *indent, int64_t now);
+json_t *secret_holder_json(const struct holder *h);
 
 /*
  * An audit row of a refused request, then the error goes on as it is. The error's text is the

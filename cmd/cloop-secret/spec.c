@@ -215,8 +215,113 @@ static const struct cl_example grants_examples[] = {
 	{0},
 };
 
+static const char *const actions[] = {"scrub", "kill", NULL};
+
+static const struct cl_opt revoke_opts[] = {
+	{.name = "action",
+		.type = CL_ENUM,
+		.arg = "ACTION",
+		.def = "scrub",
+		.values = actions,
+		.help = "wipe what is held, or end the workload as well"},
+	{.name = "wait",
+		.type = CL_DURATION,
+		.arg = "DURATION",
+		.def = "60s",
+		.help = "how long to wait for those who hold it"},
+	{.name = "reason",
+		.type = CL_STR,
+		.arg = "TEXT",
+		.help = "of a lease: why, for those who look for it"},
+	{0},
+};
+
+static const struct cl_operand revoke_operands[] = {
+	{.name = "ID",
+		.help = "grant, or its first six digits; or lease, with its lease_ in front",
+		.complete = CL_COMP_GRANT},
+	{0},
+};
+
+static const struct cl_exit revoke_exits[] = {
+	{0, "revoked, and nobody has it any more"},
+	{1, "revoked, but somebody has not given it up: pending, unreachable or failed"},
+	{0},
+};
+
 static const struct cl_example revoke_examples[] = {
-	{"cloop secret revoke grant_8ce0ad", "it is never leased again", false},
+	{"cloop secret revoke grant_8ce0ad", "take it back from everybody, for good", false},
+	{"cloop secret revoke lease_8ce0add1 --action kill --reason 'PAT leaked'",
+		"take all that one run holds, and end it", false},
+	{0},
+};
+
+static const struct cl_opt leases_opts[] = {
+	{.name = "run",
+		.type = CL_STR,
+		.arg = "RUN",
+		.help = "only those of this run",
+		.complete = CL_COMP_RUN},
+	{.name = "grant",
+		.type = CL_STR,
+		.arg = "GRANT",
+		.help = "only those that stand on this grant",
+		.complete = CL_COMP_GRANT},
+	{.name = "all", .type = CL_FLAG, .help = "also those that have ended"},
+	{.name = "limit",
+		.letter = 'n',
+		.type = CL_INT,
+		.arg = "N",
+		.def = "100",
+		.help = "the newest so many; 0: all"},
+	{0},
+};
+
+static const struct cl_example leases_examples[] = {
+	{"cloop secret leases", "what is lent now, to which run and for how long", false},
+	{"cloop secret leases --grant grant_8ce0ad --all --json", "everything ever lent of a grant",
+		false},
+	{0},
+};
+
+static const struct cl_exit holders_exits[] = {
+	{0, "somebody holds it"},
+	{1, "nobody does"},
+	{0},
+};
+
+static const struct cl_example holders_examples[] = {
+	{"cloop secret holders grant_8ce0ad", "who would lose it, before it is revoked", false},
+	{0},
+};
+
+static const struct cl_operand access_operands[] = {
+	{.name = "SUBJECT",
+		.help = "project:PATH, executor:ID, label:KEY=VALUE[,KEY=VALUE] or any"},
+	{0},
+};
+
+static const struct cl_exit access_exits[] = {
+	{0, "at least one grant is for it"},
+	{1, "none is"},
+	{0},
+};
+
+static const struct cl_example access_examples[] = {
+	{"cloop secret access project:/srv/app", "all that a project may be lent", false},
+	{"cloop secret access executor:edge-01",
+		"the same of an executor, with the labels that the hub records", false},
+	{0},
+};
+
+static const struct cl_example blast_examples[] = {
+	{"cloop secret blast deploy-pat", "how far a leak of it would reach, and for how long",
+		false},
+	{0},
+};
+
+static const struct cl_example sweep_examples[] = {
+	{"cloop secret sweep", "one pass by hand, or from cron", false},
 	{0},
 };
 
@@ -311,10 +416,38 @@ static const struct cl_verb verbs[] = {
 		.examples = grants_examples,
 		.run = cmd_secret_grants},
 	{.name = "revoke",
-		.summary = "take a grant back",
-		.operands = grant_operands,
+		.summary = "take a grant or a lease back from whoever holds it",
+		.opts = revoke_opts,
+		.operands = revoke_operands,
+		.exits = revoke_exits,
 		.examples = revoke_examples,
 		.run = cmd_secret_revoke},
+	{.name = "access",
+		.summary = "list what a project, an executor or labels may be lent",
+		.operands = access_operands,
+		.exits = access_exits,
+		.examples = access_examples,
+		.run = cmd_secret_access},
+	{.name = "leases",
+		.summary = "list what is lent now",
+		.opts = leases_opts,
+		.examples = leases_examples,
+		.run = cmd_secret_leases},
+	{.name = "holders",
+		.summary = "say who holds a grant, and how",
+		.operands = grant_operands,
+		.exits = holders_exits,
+		.examples = holders_examples,
+		.run = cmd_secret_holders},
+	{.name = "blast",
+		.summary = "say what a secret reaches, who has it, and until when at worst",
+		.operands = secret_operands,
+		.examples = blast_examples,
+		.run = cmd_secret_blast},
+	{.name = "sweep",
+		.summary = "end leases that lapsed or whose run is over, and forget old ones",
+		.examples = sweep_examples,
+		.run = cmd_secret_sweep},
 	{.name = "lease",
 		.summary = "show what a run would be lent, and what not and why",
 		.opts = lease_opts,
@@ -344,7 +477,8 @@ static const struct cl_verb verbs[] = {
 	{0},
 };
 
-static const struct cl_text environment[] = {CL_ROWS_ENV_KEY, CL_ROWS_ENV_HUB, {0}};
+static const struct cl_text environment[] = {
+	CL_ROWS_ENV_KEY, CL_ROWS_ENV_HUB, CL_ROW_ENV_RUN_DIR, {0}};
 
 static const struct cl_text files[] = {CL_ROW_FILE_STATE, CL_ROW_FILE_KEY,
 	{"HUB/.cloop/grants.pub", "public half of the key that signs grants"}, {0}};

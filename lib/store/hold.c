@@ -93,33 +93,29 @@ int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, cons
 	return one(s, st, lease, grant_id, at, won, e);
 }
 
-int store_hold_succeed(struct store *s, int64_t lease, const char *grant_id, const char *successor,
-	int64_t at, bool *won, struct cl_err *e)
+int store_grant_succeed(
+	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e)
 {
+	static const char live[] =
+		" WHERE grant_id = :grant AND state = 'held' AND EXISTS (SELECT 1"
+		" FROM lease WHERE seq = lease_grant.lease AND"
+		" lease.state = 'live')";
+	cleanup_free char *move =
+		cl_asprintf("UPDATE OR IGNORE lease_grant SET grant_id = :successor%s", live);
+	/* A lease that holds both already stands on the one. */
+	cleanup_free char *retire =
+		cl_asprintf("UPDATE lease_grant SET state = 'superseded'%s", live);
 	cleanup_txn struct store_txn t = {0};
-	cleanup_stmt sqlite3_stmt *add = NULL, *old = NULL;
-	bool retired;
+	cleanup_stmt sqlite3_stmt *moving = NULL, *retiring = NULL;
 
-	/* Of two holds that end in one successor the second finds it there. */
-	if (store_begin(s, &t, e) ||
-		db_prepare(s,
-			"INSERT INTO lease_grant (grant_id, lease, how, state)"
-			" SELECT g.id, h.lease, h.how, 'held' FROM \"grant\" g, lease_grant h"
-			" WHERE g.id = :successor AND g.revoked_at = 0 AND"
-			" (g.expires_at = 0 OR g.expires_at > :at) AND"
-			" h.lease = :lease AND h.grant_id = :grant AND h.state = 'held'"
-			" ON CONFLICT DO UPDATE SET how = how | excluded.how",
-			&add, e) ||
-		db_prepare(s,
-			"UPDATE lease_grant SET state = 'superseded', answered_at = :at"
-			" WHERE lease = :lease AND grant_id = :grant AND state = 'held'",
-			&old, e))
+	if (store_begin(s, &t, e) || db_prepare(s, move, &moving, e) ||
+		db_prepare(s, retire, &retiring, e))
 		return -1;
-	db_text(add, ":successor", successor);
-	if (one(s, add, lease, grant_id, at, won, e) ||
-		(*won && one(s, old, lease, grant_id, at, &retired, e)))
-		return -1;
-	return store_commit(&t, e);
+	db_text(moving, ":successor", successor);
+	db_text(moving, ":grant", grant_id);
+	db_text(retiring, ":grant", grant_id);
+	return db_done(s, moving, n, e) || db_done(s, retiring, NULL, e) || store_commit(&t, e) ? -1
+												: 0;
 }
 
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
@@ -153,4 +149,69 @@ int store_grant_take(struct store *s, const char *grant_id, const struct store_l
 	if (db_done(s, take, n, e) || db_done(s, over, NULL, e))
 		return -1;
 	return store_commit(&t, e);
+}
+
+/* ---- who has what ---- */
+
+#define HOLDER(column, type, member)                                       \
+	{                                                                  \
+		column, type, offsetof(struct store_holder, member), false \
+	}
+static const struct db_col holder_columns[] = {
+	HOLDER("h.grant_id", DB_TEXT, grant_id),
+	HOLDER("g.secret_name", DB_TEXT, secret_name),
+	HOLDER("g.kind", DB_TEXT, kind),
+	HOLDER("l.id", DB_TEXT, lease_id),
+	HOLDER("l.run_id", DB_TEXT, run_id),
+	HOLDER("l.sandbox", DB_TEXT, sandbox),
+	HOLDER("l.project", DB_TEXT, project),
+	HOLDER("l.executor_id", DB_TEXT, executor_id),
+	HOLDER("l.state", DB_TEXT, lease_state),
+	HOLDER("h.lease", DB_INT, lease),
+	HOLDER("l.created_at", DB_TIME, created_at),
+	HOLDER("l.expires_at", DB_TIME, expires_at),
+	HOLDER("h.how", DB_INT, how),
+	HOLDER("h.state", DB_TEXT, state),
+	HOLDER("h.action", DB_TEXT, action),
+	HOLDER("h.result", DB_TEXT, result),
+	HOLDER("h.asked_at", DB_TIME, asked_at),
+	HOLDER("h.answered_at", DB_TIME, answered_at),
+	HOLDER("r.state", DB_TEXT, run_state),
+	HOLDER("x.state", DB_TEXT, handle_state),
+};
+#undef HOLDER
+static const struct db_table holders = {
+	"lease_grant h JOIN lease l ON l.seq = h.lease JOIN \"grant\" g ON g.id = h.grant_id"
+	" LEFT JOIN run r ON r.id = l.run_id LEFT JOIN handle x ON x.id = l.sandbox",
+	holder_columns, CL_ARRAY_LEN(holder_columns), sizeof(struct store_holder)};
+
+int store_holder_each(struct store *s, const struct store_holder_filter *f, store_holder_fn fn,
+	void *arg, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_rows struct db_rows rows = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int rc = 0;
+
+	db_select(&holders, &sql);
+	if (f->grant_id)
+		cl_buf_adds(&sql, " WHERE h.grant_id = :grant AND"
+				  " (h.state <> 'held' OR l.state = 'live')");
+	else if (f->lease_id)
+		cl_buf_adds(&sql, " WHERE l.id = :lease");
+	else
+		cl_buf_adds(&sql, " WHERE h.state = 'taking'");
+	cl_buf_adds(&sql, " ORDER BY h.lease DESC LIMIT :limit");
+	if (db_prepare(s, sql.p, &st, e))
+		return -1;
+	if (f->grant_id)
+		db_text(st, ":grant", f->grant_id);
+	else if (f->lease_id)
+		db_text(st, ":lease", f->lease_id);
+	db_int(st, ":limit", f->limit ? f->limit : -1);
+	if (db_collect(s, st, &holders, &rows, e))
+		return -1;
+	for (size_t i = 0; !rc && i < rows.n; i++)
+		rc = fn(db_row_at(&rows, i), arg, e);
+	return rc;
 }

@@ -247,13 +247,46 @@ int store_lease_expire(
 	return db_done(s, st, n, e);
 }
 
+/* Over: the run is finished, or its sandbox has ended. */
+#define ORPHANS                                                              \
+	"SELECT l.seq FROM lease l LEFT JOIN run r ON r.id = l.run_id"       \
+	" LEFT JOIN handle h ON h.id = l.sandbox WHERE l.state = 'live' AND" \
+	" (r.state = 'finished' OR h.state = 'ended') LIMIT :most"
+
+int store_lease_orphans(
+	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *holds = NULL, *leases = NULL;
+
+	if (store_begin(s, &t, e) ||
+		db_prepare(s,
+			"UPDATE lease_grant SET state = 'taken', answered_at = :at"
+			" WHERE state IN ('held', 'taking', 'failed') AND lease IN (" ORPHANS ")",
+			&holds, e) ||
+		db_prepare(s,
+			"UPDATE lease SET state = 'released', ended_at = :at, ended_by = :by,"
+			" reason = 'its run was over' WHERE seq IN (" ORPHANS ")",
+			&leases, e))
+		return -1;
+	db_int(holds, ":at", at);
+	db_int(holds, ":most", most);
+	db_int(leases, ":at", at);
+	db_text(leases, ":by", by);
+	db_int(leases, ":most", most);
+	if (db_done(s, holds, NULL, e) || db_done(s, leases, n, e))
+		return -1;
+	return store_commit(&t, e);
+}
+
 int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
 		    "DELETE FROM lease WHERE seq IN (SELECT seq FROM lease WHERE state <> 'live'"
-		    " AND ended_at < :before ORDER BY ended_at LIMIT :most)",
+		    " AND ended_at < :before AND NOT EXISTS (SELECT 1 FROM lease_grant h WHERE"
+		    " h.lease = lease.seq AND h.state = 'taking') ORDER BY ended_at LIMIT :most)",
 		    &st, e))
 		return -1;
 	db_int(st, ":before", before);

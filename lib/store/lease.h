@@ -73,6 +73,12 @@ int store_lease_end(struct store *s, const char *id, const struct store_lease_en
 /* Up to `most` live leases that lapsed at `at`, the longest lapsed first: "expired"; *n of them. */
 int store_lease_expire(
 	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
+/*
+ * Up to `most` live leases whose run or sandbox is over, though nobody released them: "released",
+ * what they held is "taken". *n of them.
+ */
+int store_lease_orphans(
+	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
 /* Forgets up to `most` leases that ended before `before` and hold nothing any more. */
 int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n, struct cl_err *e);
 
@@ -90,9 +96,9 @@ int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const 
  */
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e);
-/* The lease stands on the successor from now on, if that one is active; the old row stays. */
-int store_hold_succeed(struct store *s, int64_t lease, const char *grant_id, const char *successor,
-	int64_t at, bool *won, struct cl_err *e);
+/* Live leases that hold the grant stand on its successor from now on; *n of them. */
+int store_grant_succeed(
+	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e);
 /*
  * What the holder did: "taken" or "failed" of a hold that is "taking" (a failed one may still
  * become taken). result is JSON, or NULL.
@@ -101,6 +107,33 @@ int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, cons
 	const char *result, int64_t at, bool *won, struct cl_err *e);
 
 /* ---- lists ---- */
+
+/* One grant in one lease, for those who ask who has what. */
+struct store_holder {
+	char *grant_id, *secret_name, *kind;
+	char *lease_id, *run_id, *sandbox; /* the two may be NULL */
+	char *project, *executor_id;
+	char *lease_state;
+	int64_t lease; /* its seq */
+	int64_t created_at, expires_at;
+	int64_t how;
+	char *state, *action, *result; /* of the hold */
+	int64_t asked_at, answered_at;
+	char *run_state;    /* NULL: no such run */
+	char *handle_state; /* NULL: no such sandbox */
+};
+/*
+ * The holds of a grant (of live leases, and whatever is not "held" any more), or of a lease, or all
+ * that are "taking": exactly one of them. The newest lease first; fn as in store/run.h.
+ */
+struct store_holder_filter {
+	const char *grant_id, *lease_id;
+	bool taking;
+	int64_t limit; /* 0: all */
+};
+typedef int (*store_holder_fn)(const struct store_holder *h, void *arg, struct cl_err *e);
+int store_holder_each(struct store *s, const struct store_holder_filter *f, store_holder_fn fn,
+	void *arg, struct cl_err *e);
 
 struct store_lease_filter {
 	const char *run_id, *sandbox, *grant_id; /* NULL: any */

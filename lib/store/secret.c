@@ -164,3 +164,19 @@ int store_tombstone_find(struct store *s, const char *ref, struct store_tombston
 		" ORDER BY secret_id <> :ref, deleted_at DESC LIMIT 1",
 		ref, out, found, e);
 }
+
+int store_tombstone_forget(
+	struct store *s, int64_t before, int64_t at, int64_t *n, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "DELETE FROM tombstone WHERE deleted_at < :before AND NOT EXISTS (SELECT 1"
+		    " FROM \"grant\" g WHERE g.secret_id = tombstone.secret_id AND"
+		    " (g.expires_at = 0 OR g.expires_at > :at))",
+		    &st, e))
+		return -1;
+	db_int(st, ":before", before);
+	db_int(st, ":at", at);
+	return db_done(s, st, n, e);
+}

@@ -61,6 +61,9 @@ int store_secret_wipe(struct store *s, struct cl_err *e);
  */
 int store_secret_delete(
 	struct store *s, const struct store_tombstone *t, bool *won, struct cl_err *e);
+/* Forgets tombstones from before `before` that no grant names which has not lapsed at `at`; *n. */
+int store_tombstone_forget(
+	struct store *s, int64_t before, int64_t at, int64_t *n, struct cl_err *e);
 /* The newest tombstone of that secret id, or else of that name. */
 int store_tombstone_find(struct store *s, const char *ref, struct store_tombstone *out, bool *found,
 	struct cl_err *e);

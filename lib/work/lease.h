@@ -127,9 +127,11 @@ int lease_take(
 	struct keyed *k, const struct lease_request *r, struct lease **out, struct cl_err *e);
 /*
  * Recomputes a live lease from what its grants say now and lets it live on: what is still granted
- * stays (through a successor where a grant was superseded), what is not is taken back and named in
- * the refusals. New grants are for the next lease. CL_EREFUSED, slug "lease_over", when it has
- * ended or lapsed: a lapsed lease stays lapsed. `labels` of the executor as of now.
+ * stays, what is not is taken back and named in the refusals. New grants are for the next lease; a
+ * grant that was superseded has given its leases to its successor (store_grant_succeed).
+ * CL_EREFUSED, slug "lease_over", when it has ended or lapsed: a lapsed lease stays lapsed. When
+ * nothing is left it ends, and *out has no items and no id. `labels` of the executor as of now;
+ * NULL: those of its configuration.
  */
 int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels, int64_t now,
 	struct lease **out, struct cl_err *e);

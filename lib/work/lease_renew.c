@@ -12,15 +12,12 @@
 #include <string.h>
 
 #define TRIES 8
-/* How many times a grant may have been edited since it was lent. */
-#define CHAIN 16
 
 struct renewal {
 	struct keyed *k;
 	struct store_lease row;
 	struct lease_case c;
-	struct cl_strv held;   /* ids of the grants that it stood on */
-	struct cl_strv now_by; /* the grant that each is now */
+	struct cl_strv held; /* ids of the grants that it stood on */
 	struct seal_buf bytes;
 	bool won;
 };
@@ -30,7 +27,6 @@ static void renewal_release(struct renewal *r)
 	store_lease_release(&r->row);
 	lease_case_release(&r->c);
 	cl_strv_release(&r->held);
-	cl_strv_release(&r->now_by);
 	seal_buf_release(&r->bytes);
 }
 #define cleanup_renewal __attribute__((cleanup(renewal_release)))
@@ -43,43 +39,26 @@ static int keep_held(const struct store_hold *h, void *arg, struct cl_err *e)
 	return 0;
 }
 
+/* Why it cannot live on. */
 static int over(const struct store_lease *l, int64_t now, struct cl_err *e)
 {
+	static const struct {
+		const char *state, *says;
+	} ends[] = {{"live", "lapsed"}, {"expired", "lapsed"}, {"released", "was released"},
+		{"revoked", "was revoked"}};
+	const char *says = "ended";
 	char when[32];
 
 	if (!strcmp(l->state, "live") && l->expires_at > now)
 		return 0;
+	for (size_t i = 0; i < CL_ARRAY_LEN(ends); i++)
+		if (!strcmp(l->state, ends[i].state))
+			says = ends[i].says;
 	cl_format_time((l->ended_at ? l->ended_at : l->expires_at) / 1000, when);
-	(void)cl_fail(e, CL_EREFUSED, "the lease %s %s at %s%s%s", l->id,
-		strcmp(l->state, "live") ? l->state : "lapsed", when, l->reason ? ": " : "",
-		l->reason ? l->reason : "");
+	(void)cl_fail(e, CL_EREFUSED, "the lease %s %s at %s%s%s", l->id, says, when,
+		l->reason ? ": " : "", l->reason ? l->reason : "");
 	(void)cl_slug(e, "lease_over");
 	return cl_fix(e, "an ended lease is never renewed; a new run gets a new one");
-}
-
-/* The grant, or what superseded it. */
-static int find_grant(struct store *s, const char *id, struct store_grant *out, struct cl_err *e)
-{
-	cleanup_free char *next = cl_strdup(id);
-
-	for (int i = 0;; i++) {
-		store_grant_release(out);
-		if (store_grant_get(s, next, out, e))
-			return -1;
-		if (i == CHAIN || !out->superseded_by || !out->revoked_cause ||
-			strcmp(out->revoked_cause, "superseded") != 0)
-			return 0;
-		free(next);
-		next = cl_strdup(out->superseded_by);
-	}
-}
-
-static bool in_case(const struct lease_case *c, const char *grant_id)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (!strcmp(c->v[i]->row.id, grant_id))
-			return true;
-	return false;
 }
 
 static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now, struct cl_err *e)
@@ -98,33 +77,24 @@ static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now
 	for (size_t i = 0; i < r->held.n; i++) {
 		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
 
-		if (find_grant(r->k->store, r->held.v[i], &g, e))
+		if (store_grant_get(r->k->store, r->held.v[i], &g, e))
 			return -1;
-		cl_strv_add(&r->now_by, g.id);
-		if (!in_case(&r->c, g.id))
-			lease_case_add(&r->c, &g);
+		lease_case_add(&r->c, &g);
 	}
 	lease_case_build(&r->c);
 	return 0;
 }
 
-/* What it no longer stands on is taken back, and what was superseded stands on the successor. */
+/* What it no longer stands on is taken back. */
 static int write_holds(struct renewal *r, struct cl_err *e)
 {
-	struct store *s = r->k->store;
 	bool done;
 
-	for (size_t i = 0; i < r->held.n; i++) {
-		const char *was = r->held.v[i], *is = r->now_by.v[i];
-
-		if (lease_case_refusal(&r->c, is)) {
-			if (store_hold_take(s, r->row.seq, was, "scrub", r->c.now, &done, e))
-				return -1;
-		} else if (strcmp(was, is) != 0 &&
-			   store_hold_succeed(s, r->row.seq, was, is, r->c.now, &done, e)) {
+	for (size_t i = 0; i < r->held.n; i++)
+		if (lease_case_refusal(&r->c, r->held.v[i]) &&
+			store_hold_take(
+				r->k->store, r->row.seq, r->held.v[i], "scrub", r->c.now, &done, e))
 			return -1;
-		}
-	}
 	return 0;
 }
 
@@ -185,7 +155,7 @@ int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels
 	*out = NULL;
 	for (int i = 0; i < TRIES; i++) {
 		cleanup_renewal struct renewal r = {
-			.k = k, .c = LEASE_CASE_INIT, .held = CL_STRV_INIT, .now_by = CL_STRV_INIT};
+			.k = k, .c = LEASE_CASE_INIT, .held = CL_STRV_INIT};
 
 		if (renew(&r, id, labels, now ? now : k->now, e))
 			return -1;

@@ -4,6 +4,7 @@
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "work/driver.h"
+#include "work/revoke.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,20 @@ static int pass(struct todo *t, struct cl_err *e)
 	return 0;
 }
 
+/* What was lent and lapsed, and what was taken back and is still held. */
+static int leases(struct todo *t, struct cl_err *e)
+{
+	const struct lease_actor who = {"sweep", sys_now_ms()};
+	struct lease_sweep d;
+
+	if (lease_sweep(t->store, &who, t->sweep->run_base, &d, e))
+		return -1;
+	if (d.expired + d.orphans)
+		cl_strv_addf(
+			&t->sweep->notes, "ended %lld leases", (long long)(d.expired + d.orphans));
+	return 0;
+}
+
 int sweep_pass(struct sweep *s, struct cl_err *e)
 {
 	struct todo t = {.sweep = s};
@@ -106,7 +121,7 @@ int sweep_pass(struct sweep *s, struct cl_err *e)
 	s->live = s->adopted = s->lost = s->collected = 0;
 	if (store_open(s->state_path, STORE_RW, &t.store, e))
 		return -1;
-	rc = pass(&t, e);
+	rc = pass(&t, e) || leases(&t, e) ? -1 : 0;
 	if (!rc && s->collect)
 		sweep_collect(s, t.store);
 	store_close(t.store);

@@ -3,12 +3,16 @@
  * usage: leasetool show < BYTES : a lease as it comes through a pipe, as JSON, values and all
  *        leasetool take HUB PROJECT EXECUTOR RUN : asks for one, as who runs a workload does
  *        leasetool renew HUB LEASE
+ *        leasetool asked FILE LEASE : what its holder is asked to give up, as JSON
+ *        leasetool answer FILE LEASE GRANT FILES [ERROR] : the holder's answer
+ *        leasetool release FILE LEASE : the holder is over
  * A refusal is {"error": ...} and status 1. cloop-secret must stand beside the executable.
  */
 #include "base/doc.h"
 #include "base/err_json.h"
 #include "base/mem.h"
 #include "cli/cli.h"
+#include "sys/clock.h"
 #include "work/lease_ask.h"
 #include "work/lease_wire.h"
 
@@ -101,12 +105,54 @@ static int run(int argc, char **argv, struct lease **l, struct cl_err *e)
 	return lease_ask_take(&ask, &r, l, e);
 }
 
+/* ---- a holder ---- */
+
+static int asked(struct store *s, const char *id, struct cl_err *e)
+{
+	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
+	json_t *all = json_array();
+
+	if (lease_take_backs(s, id, sys_now_ms(), &t, e)) {
+		json_decref(all);
+		return -1;
+	}
+	for (size_t i = 0; i < t.n; i++)
+		(void)json_array_append_new(
+			all, json_pack("{s:s, s:s, s:b}", "grant_id", t.v[i].grant_id, "name",
+				     t.v[i].secret_name, "kill", t.v[i].kill));
+	cl_take_json(json_pack("{s:b, s:o}", "over", t.over, "grants", all));
+	return 0;
+}
+
+static int hold(int argc, char **argv, struct cl_err *e)
+{
+	cleanup_store struct store *s = NULL;
+	const struct lease_actor who = {"holder", sys_now_ms()};
+	struct lease_answer a = {.failed = argc == 7, .error = argc == 7 ? argv[6] : NULL};
+
+	if (store_open(argv[2], STORE_RW, &s, e))
+		return -1;
+	if (!strcmp(argv[1], "asked"))
+		return asked(s, argv[3], e);
+	if (!strcmp(argv[1], "release"))
+		return lease_release(s, &who, argv[3], "the workload has ended", e);
+	a.files_removed = strtol(argv[5], NULL, 10);
+	return lease_answer(s, &who, argv[3], argv[4], &a, e);
+}
+
 int main(int argc, char **argv)
 {
 	cleanup_held struct lease *l = NULL;
 	struct cl_err e;
 
 	cl_find_exe();
+	if (argc > 3 && (!strcmp(argv[1], "asked") || !strcmp(argv[1], "release") ||
+				(argc > 5 && !strcmp(argv[1], "answer")))) {
+		if (!hold(argc, argv, &e))
+			return 0;
+		cl_take_json(cl_err_json(&e));
+		return 1;
+	}
 	if (!run(argc, argv, &l, &e))
 		return print(l);
 	cl_take_json(cl_err_json(&e));

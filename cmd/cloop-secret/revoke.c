@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Taking a grant or a lease back, and saying who had it and what became of that. */
+#include "secret.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "work/paths.h"
+#include "work/revoke.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct revoking {
+	struct cl_ctx *ctx;
+	struct keyed k;
+	const char *action;
+	char *run_base;
+	struct store_grant grant;
+	struct store_lease lease;
+	bool was_live;
+	int64_t leases;
+	struct holders holders;
+};
+
+static void revoking_release(struct revoking *r)
+{
+	holders_release(&r->holders);
+	store_lease_release(&r->lease);
+	store_grant_release(&r->grant);
+	free(r->run_base);
+	keyed_release(&r->k);
+}
+#define cleanup_revoking __attribute__((cleanup(revoking_release)))
+
+/* ---- as text ---- */
+
+/* This hub as the guide names a member: always the same for one directory. */
+static void print_member(const struct revoking *r, int64_t leases)
+{
+	char host[65] = "this host", hash[CL_SHA256_HEX];
+
+	(void)gethostname(host, sizeof(host) - 1);
+	cl_sha256_hex(r->k.hub.dir, strlen(r->k.hub.dir), hash);
+	(void)printf("  hub member hub-%.6s on %s: taken back from %lld lease(s) — %s\n", hash,
+		host, (long long)leases, holder_state_name(holders_worst(&r->holders)));
+}
+
+/* What the holders on one executor did, as one. */
+struct sum {
+	const char *executor;
+	enum holder_state state;
+	int64_t files, waiting;
+	bool env_stays, terminated;
+	const char *error;
+};
+
+static void add_to_sum(struct sum *s, const struct holder *h)
+{
+	if (h->state > s->state)
+		s->state = h->state;
+	s->files += h->files_removed;
+	s->waiting += h->state == HOLDER_PENDING || h->state == HOLDER_UNREACHABLE;
+	s->env_stays = s->env_stays || h->env_stays;
+	s->terminated = s->terminated || h->terminated;
+	if (h->error)
+		s->error = h->error;
+}
+
+static void print_sum(const struct sum *s)
+{
+	(void)printf("    %s: %s", *s->executor ? s->executor : "no executor",
+		holder_state_name(s->state));
+	if (s->files || !s->waiting)
+		(void)printf(" — %lld file(s) removed", (long long)s->files);
+	if (s->terminated)
+		(void)printf(", workload terminated");
+	if (s->env_stays)
+		(void)printf(", variables stay in the running process");
+	if (s->state == HOLDER_PENDING)
+		(void)printf(" — %lld holder(s) have not answered", (long long)s->waiting);
+	if (s->state == HOLDER_UNREACHABLE)
+		(void)printf(" — %lld holder(s) without a supervisor; asked again at each sweep",
+			(long long)s->waiting);
+	if (s->error)
+		(void)printf(" — %s", s->error);
+	(void)printf("\n");
+}
+
+static bool first_of(const struct holders *h, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(h->v[k].executor_id, h->v[i].executor_id))
+			return false;
+	return true;
+}
+
+static void print_holders(const struct revoking *r)
+{
+	const struct holders *h = &r->holders;
+
+	if (!h->n) {
+		(void)printf("  no lease held it\n");
+		return;
+	}
+	print_member(r, r->leases);
+	for (size_t i = 0; i < h->n; i++) {
+		struct sum s = {.executor = h->v[i].executor_id};
+
+		if (!first_of(h, i))
+			continue;
+		for (size_t k = i; k < h->n; k++)
+			if (!strcmp(h->v[k].executor_id, s.executor))
+				add_to_sum(&s, &h->v[k]);
+		print_sum(&s);
+	}
+}
+
+static void print_again(const char *what, int64_t at, const char *by)
+{
+	char when[32];
+
+	cl_format_time(at / 1000, when);
+	(void)printf("  it was %s already, on %s by %s\n", what, when, by ? by : "?");
+}
+
+static void as_text(const struct revoking *r)
+{
+	const struct store_lease *l = &r->lease;
+
+	if (l->id) {
+		(void)printf("✓ revoked lease %s%s%s%s\n", l->id, l->run_id ? " (" : "",
+			l->run_id ? l->run_id : "", l->run_id ? ")" : "");
+		if (!r->was_live)
+			print_again(strcmp(l->state, "live") ? l->state : "revoked", l->ended_at,
+				l->ended_by);
+	} else {
+		(void)printf("✓ revoked grant %s (%s)\n", r->grant.id, r->grant.secret_name);
+		if (!r->was_live)
+			print_again("revoked", r->grant.revoked_at, r->grant.revoked_by);
+	}
+	if (r->was_live || r->holders.n)
+		print_holders(r);
+}
+
+/* ---- as JSON ---- */
+
+static json_t *holder_json(const struct holder *h)
+{
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:s, s:I, s:b, s:b, s:o}", "lease_id",
+		h->lease_id, "grant_id", h->grant_id, "run_id", h->run_id, "sandbox", h->sandbox,
+		"project", cl_json_string(h->project), "executor_id",
+		cl_json_string(h->executor_id), "state", holder_state_name(h->state),
+		"files_removed", (json_int_t)h->files_removed, "env_stays", h->env_stays,
+		"terminated", h->terminated, "error",
+		h->error ? cl_json_string(h->error) : json_null());
+}
+
+static void as_json(const struct revoking *r)
+{
+	json_t *holders = json_array();
+
+	for (size_t i = 0; i < r->holders.n; i++)
+		(void)json_array_append_new(holders, holder_json(&r->holders.v[i]));
+	cl_take_json(json_pack("{s:s, s:s?, s:b, s:I, s:s, s:o}", "id",
+		r->lease.id ? r->lease.id : r->grant.id, "secret_name", r->grant.secret_name,
+		"was_live", r->was_live, "leases", (json_int_t)r->leases, "state",
+		holder_state_name(holders_worst(&r->holders)), "holders", holders));
+}
+
+/* ---- doing it ---- */
+
+static int take_grant(struct revoking *r, const char *id, struct cl_err *e)
+{
+	const struct store_end end = {.at = r->k.now, .by = r->k.actor};
+
+	return store_grant_get(r->k.store, id, &r->grant, e) ||
+			       revoke_grant(r->k.store, &r->grant, &end, r->action, r->run_base,
+				       &r->was_live, &r->leases, e)
+		       ? -1
+		       : 0;
+}
+
+static int take_lease(struct revoking *r, const char *id, struct cl_err *e)
+{
+	const struct lease_actor who = {r->k.actor, r->k.now};
+
+	if (store_lease_get(r->k.store, id, &r->lease, e) ||
+		revoke_lease(r->k.store, &r->lease, &who, r->action,
+			cl_str_or(r->ctx, "reason", "revoked by hand"), r->run_base, &r->was_live,
+			e))
+		return -1;
+	r->leases = r->was_live;
+	return 0;
+}
+
+/* Works without the key (DECISIONS K9), and a second time. */
+int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
+{
+	cleanup_revoking struct revoking r = {.ctx = c,
+		.k = KEYED_INIT,
+		.action = cl_str_or(c, "action", "scrub"),
+		.run_base = work_run_base(),
+		.grant = STORE_GRANT_INIT,
+		.lease = STORE_LEASE_INIT};
+	const char *id = cl_operand(c, 0);
+
+	if (keyed_without(c, STORE_RW, &r.k, e) ||
+		(cl_starts(id, "lease_") ? take_lease(&r, id, e) : take_grant(&r, id, e)) ||
+		revoke_wait(
+			r.k.store, r.grant.id, r.lease.id, cl_int(c, "wait", 60000), &r.holders, e))
+		return -1;
+	if (c->json)
+		as_json(&r);
+	else
+		as_text(&r);
+	return holders_worst(&r.holders) == HOLDER_REVOKED ? 0 : 1;
+}
