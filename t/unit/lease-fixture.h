@@ -12,24 +12,24 @@
 #define NOW  INT64_C(1800000000000)
 #define HOUR INT64_C(3600000)
 
-static struct keyed hub_open(enum store_mode mode)
+/* In place: the ring borrows the root key. */
+static void hub_open(struct keyed *k, enum store_mode mode)
 {
 	static const char key[] = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8";
 	static const struct seal_who who = {"uid:0", NOW};
-	struct keyed k = KEYED_INIT;
 	struct cl_err e;
 
-	k.now = NOW;
-	(void)snprintf(k.actor, sizeof(k.actor), "uid:0");
-	k.hub.dir = cl_strdup(dir);
-	if (store_open(path, mode, &k.store, &e) ||
-		seal_root_parse(key, sizeof(key) - 1, "'the key file'", &k.root, &e) ||
-		seal_ring_open(k.store, &k.root, &who, &k.ring, &e))
+	*k = KEYED_INIT;
+	k->now = NOW;
+	(void)snprintf(k->actor, sizeof(k->actor), "uid:0");
+	k->hub.dir = cl_strdup(dir);
+	if (store_open(path, mode, &k->store, &e) ||
+		seal_root_parse(key, sizeof(key) - 1, "'the key file'", &k->root, &e) ||
+		seal_ring_open(k->store, &k->root, &who, &k->ring, &e))
 		UNIT_FAIL("%s", e.msg);
-	return k;
 }
 
-static struct keyed hub_make(void)
+static void hub_make(struct keyed *k)
 {
 	char inner[96];
 
@@ -37,7 +37,7 @@ static struct keyed hub_make(void)
 	(void)snprintf(inner, sizeof(inner), "%s/.cloop", dir);
 	if (mkdir(inner, 0700))
 		abort();
-	return hub_open(STORE_CREATE);
+	hub_open(k, STORE_CREATE);
 }
 
 static void hub_gone(struct keyed *k)

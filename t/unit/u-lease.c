@@ -39,11 +39,12 @@ static char *holds(struct store *s, const char *id)
 
 void test_lease__delivers_narrowed(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL;
 	cleanup_free char *states = NULL;
 	char env[40], pat[40];
 
+	hub_make(&k);
 	hub_mint(&k, "app-env", "env", "{\"API_KEY\":\"planted-1\",\"OTHER\":\"planted-2\"}");
 	hub_mint(&k, "pat", "github_pat", "ghp_planted3");
 	hub_grant(
@@ -72,10 +73,11 @@ void test_lease__delivers_narrowed(void)
 
 void test_lease__ends_with_its_first_grant(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL;
 	char a[40], b[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_mint(&k, "two", "env", "planted-2");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + 60000, a);
@@ -87,10 +89,11 @@ void test_lease__ends_with_its_first_grant(void)
 
 void test_lease__nothing_is_for_it(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL;
 	char a[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
 	l = hub_take(&k, "/srv/other");
@@ -101,10 +104,11 @@ void test_lease__nothing_is_for_it(void)
 
 void test_lease__a_forged_grant_is_refused_by_name(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL;
 	char a[40], b[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_mint(&k, "two", "env", "planted-2");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
@@ -121,12 +125,13 @@ void test_lease__a_forged_grant_is_refused_by_name(void)
 
 void test_lease__renewal_takes_back_what_ended(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL, *more = NULL, *none = NULL, *late = NULL;
 	cleanup_free char *states = NULL;
 	struct cl_err e;
 	char a[40], b[40], c[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_mint(&k, "two", "env", "planted-2");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
@@ -155,11 +160,12 @@ void test_lease__renewal_takes_back_what_ended(void)
 
 void test_lease__lapsed_stays_lapsed(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL, *more = NULL;
 	struct cl_err e;
 	char a[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
 	l = hub_take(&k, "/srv/app");
@@ -171,13 +177,14 @@ void test_lease__lapsed_stays_lapsed(void)
 
 void test_lease__stands_on_a_successor(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	int64_t n = 0;
 	cleanup_held struct lease *l = NULL, *more = NULL;
 	cleanup_free char *states = NULL;
 	struct cl_err e;
 	char a[40], b[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "{\"A\":\"planted-1\",\"B\":\"planted-2\"}");
 	hub_grant(&k, "one", "project:/srv/app", "{\"env_keys\":[\"A\"]}", NOW + HOUR, a);
 	l = hub_take(&k, "/srv/app");
@@ -195,7 +202,7 @@ void test_lease__stands_on_a_successor(void)
 
 void test_lease__labels_are_asked_again(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_labels struct sec_labels eu = SEC_LABELS_INIT, us = SEC_LABELS_INIT;
 	struct lease_request r = {
 		.project = "/srv/app", .executor = "edge", .labels = &eu, .now = NOW};
@@ -203,6 +210,7 @@ void test_lease__labels_are_asked_again(void)
 	struct cl_err e;
 	char a[40];
 
+	hub_make(&k);
 	CHECK_INT(sec_label_set(&eu, "region", "eu", &e), 0);
 	CHECK_INT(sec_label_set(&us, "region", "us", &e), 0);
 	hub_mint(&k, "one", "env", "planted-1");
@@ -219,12 +227,13 @@ void test_lease__labels_are_asked_again(void)
 
 static struct seal_buf packed(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	cleanup_held struct lease *l = NULL;
 	struct seal_buf copy = SEAL_BUF_INIT;
 	struct cl_err e;
 	char a[40];
 
+	hub_make(&k);
 	hub_mint(&k, "pat", "github_pat", "ghp_planted3");
 	hub_grant(&k, "pat", "project:/srv/app", "{\"repos\":[\"myorg/*\"]}", NOW + HOUR, a);
 	l = hub_take(&k, "/srv/app");
@@ -275,7 +284,7 @@ void test_lease_wire__a_changed_byte_never_harms(void)
 
 void test_lease__a_holder_gives_up_and_says_so(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	const struct lease_actor who = {"run:1", NOW + 5000};
 	const struct store_lease_end end = {
 		.state = "revoked", .at = NOW + 4000, .by = "cli:root", .action = "kill"};
@@ -289,6 +298,7 @@ void test_lease__a_holder_gives_up_and_says_so(void)
 	int64_t n = 0;
 	char a[40], b[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_mint(&k, "two", "env", "planted-2");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
@@ -320,13 +330,14 @@ void test_lease__a_holder_gives_up_and_says_so(void)
 
 void test_lease__a_released_one_is_never_renewed(void)
 {
-	struct keyed k = hub_make();
+	struct keyed k;
 	const struct lease_actor who = {"run:1", NOW + 5000};
 	cleanup_held struct lease *l = NULL, *more = NULL;
 	cleanup_free char *states = NULL;
 	struct cl_err e;
 	char a[40];
 
+	hub_make(&k);
 	hub_mint(&k, "one", "env", "planted-1");
 	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
 	l = hub_take(&k, "/srv/app");
