@@ -72,6 +72,11 @@ _cloop_follow() { # the words that may follow those typed so far
 	'place why') reply=" --request --bound --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'probe') reply=" --nonce --dir --help" ;;
 	'probe classify') reply=" --runtime --reference --no-reference --engine-release --agent-protocol --earlier --dir --json --help" ;;
+	'project') reply='add list show remove' ;;
+	'project add') reply=" --create --owner --name --dir --json --help"; kind=dir ;;
+	'project list') reply=" --dir --json --help" ;;
+	'project show') reply=" --dir --json --help"; kind=dir ;;
+	'project remove') reply=" --delete-root --dir --json --help"; kind=dir ;;
 	'run') reply=" --project --executor --place --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
 	'runs') reply='list show logs stop wait journal' ;;
 	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
@@ -274,6 +279,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'probe classify/--agent-protocol') kind=none ;;
 	'probe classify/--earlier') kind=file ;;
 	'probe classify/--dir'|'probe classify/-C') kind=dir ;;
+	'project add/--owner') kind=none ;;
+	'project add/--name') kind=none ;;
+	'project add/--dir'|'project add/-C') kind=dir ;;
+	'project list/--dir'|'project list/-C') kind=dir ;;
+	'project show/--dir'|'project show/-C') kind=dir ;;
+	'project remove/--dir'|'project remove/-C') kind=dir ;;
 	'run/--project'|'run/-p') kind=dir ;;
 	'run/--executor'|'run/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'run/--timeout') kind=none ;;
@@ -380,7 +391,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -284,7 +284,7 @@ static const struct cfg_key keys[] = {
 	K("ui.external_url", STR, NULL, "ui", "where people and devices reach this hub", .check = cfg_check_origin),
 	K("ui.listen", STR, "127.0.0.1", "ui", "where it listens; without sign-in only loopback"),
 	K("ui.oidc", ANY, NULL, "oidc", "sign-in by OpenID Connect"),
-	K("ui.projects_root", STR, NULL, "ui", "where new projects are made", .check = cfg_check_path),
+	K("ui.projects_root", STR, NULL, "projects", "where new projects are made", .check = cfg_check_path),
 	K("ui.telemetry", MAP, NULL, "telemetry", "diagnostics that the dashboard sends to this hub"),
 	K("ui.telemetry.enabled", BOOL, "true", "telemetry", "take them"),
 	K("ui.tls", MAP, NULL, "ui-tls", "TLS of the web interface: both files or neither"),
@@ -298,7 +298,7 @@ static const struct cfg_key keys[] = {
 
 /* What this release has; a feature that is not here is known and not built. */
 static const char *const built[] = {"container", "drivers", "host-process", "image-policy",
-	"limits", "orchestrator", "secrets"};
+	"limits", "orchestrator", "projects", "secrets"};
 
 bool cfg_built(const char *feature)
 {
