@@ -14,9 +14,9 @@ _cloop_follow() { # the words that may follow those typed so far
 	'egress watch') reply=" --all --table --once --dir --json --help" ;;
 	'egress blocked') reply=" --run --project --limit --trace --group --dir --json --help" ;;
 	'egress fits') reply=" --own-denies --limit --dir --json --help"; kind=file ;;
-	'egress rules set') reply=" --executor --project --on --policy --internet --cidrs --deny --ports --all-ports --resolver --broker --block-special-use --silent --dir --json --help" ;;
-	'egress rules show') reply=" --executor --project --dir --json --help" ;;
-	'egress rules clear') reply=" --executor --project --dir --json --help" ;;
+	'egress rules set') reply=" --executor --level --project --on --policy --internet --cidrs --deny --ports --all-ports --resolver --broker --block-special-use --silent --dir --json --help" ;;
+	'egress rules show') reply=" --executor --level --project --dir --json --help" ;;
+	'egress rules clear') reply=" --executor --level --project --dir --json --help" ;;
 	'egress effective') reply=" --executor --project --policy --check --check-file --dir --json --help" ;;
 	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
@@ -175,6 +175,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress fits/--limit') kind=none ;;
 	'egress fits/--dir'|'egress fits/-C') kind=dir ;;
 	'egress rules set/--executor'|'egress rules set/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules set/--level') reply='device executor virtual' ;;
 	'egress rules set/--project'|'egress rules set/-p') kind=dir ;;
 	'egress rules set/--on') reply=$(cloop hub names executor 2>/dev/null) ;;
 	'egress rules set/--policy') kind=file ;;
@@ -185,9 +186,11 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress rules set/--broker') kind=none ;;
 	'egress rules set/--dir'|'egress rules set/-C') kind=dir ;;
 	'egress rules show/--executor'|'egress rules show/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules show/--level') reply='device executor virtual' ;;
 	'egress rules show/--project'|'egress rules show/-p') kind=dir ;;
 	'egress rules show/--dir'|'egress rules show/-C') kind=dir ;;
 	'egress rules clear/--executor'|'egress rules clear/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'egress rules clear/--level') reply='device executor virtual' ;;
 	'egress rules clear/--project'|'egress rules clear/-p') kind=dir ;;
 	'egress rules clear/--dir'|'egress rules clear/-C') kind=dir ;;
 	'egress effective/--executor'|'egress effective/-e') reply=$(cloop hub names executor 2>/dev/null) ;;

@@ -303,6 +303,138 @@ ALLOW 9.9.9.9 9.9.9.9:53/udp — DNS resolver [rules of project $P]"
 	exits 0 cloop-egress effective -e box --check 1.1.1.1:443
 }
 
+# sql SQL
+sql() { sqlite3 -cmd ".timeout 10000" "$DB" "$@"; }
+# forge LEVEL SUBJECT RULES : the newest row, as somebody would write it who knows the format
+forge() {
+	local row
+	row=$(sql -json "SELECT level, subject, version, created_at, created_by FROM egress_rules
+		WHERE level = '$1' AND subject = '$2' ORDER BY version DESC LIMIT 1" | jq -cSj --arg r "$3" '.[0] + {rules: $r}')
+	sql "UPDATE egress_rules SET rules = '$3', sha256 = '$(printf %s "$row" | sha256sum | cut -d' ' -f1)'
+		WHERE level = '$1' AND subject = '$2' AND version = $(jq .version <<< "$row")"
+}
+
+@test "what is written to the state file past the commands is not enforced" {
+	a_hub
+	need sqlite3
+	rules set -e box --internet --ports 443 > /dev/null
+	rules set -p "$P" --internet --ports 443 --deny 203.0.113.0/24 > /dev/null
+	rules set -p "$P" --internet --ports 443 --deny 198.51.100.0/24 > /dev/null
+	cp "$DB" good.db
+	refused() {
+		exits 78 cloop-egress effective -p "$P" --check 1.1.1.1:443
+		has "$stderr" "$1"
+		has "$stderr" "fix: restore state.db and .cloop/egress-rules from one backup, or set them again (cloop egress rules set --project $P) or take them away (rules clear)"
+		exits 78 rules show -p "$P"
+		exits 78 cloop-egress fits "rules:project:$P" executor:box
+		cp good.db "$DB"
+		exits 0 cloop-egress effective -p "$P" --check 1.1.1.1:443
+	}
+	# An altered row with the digest that it should have; an older one; none at all.
+	forge project "$P" '{"allow_ports":[443],"allow_public_internet":true}'
+	refused "the stored egress rules of project '$P' are not those that were set: nothing vouches for version 2"
+	sql "DELETE FROM egress_rules WHERE level = 'project' AND version = 2"
+	refused "nothing vouches for version 1"
+	sql "INSERT INTO egress_rules SELECT level, subject, 3, NULL, sha256, created_at, created_by, NULL, NULL FROM egress_rules WHERE level = 'project' AND version = 2"
+	exits 78 cloop-egress effective -p "$P"
+	has "$stderr" "are not as they were written"
+	cp good.db "$DB"
+	sql "DELETE FROM egress_rules"
+	exits 78 cloop-egress effective -e box
+	has "$stderr" "the stored egress rules of executor 'box' are gone from the state file"
+	cp good.db "$DB"
+	# The list says so of each, and shows what there is.
+	forge executor box '{}'
+	exits 0 rules show
+	has "$stderr" "the stored egress rules of executor 'box' are not those that were set"
+	lacks "$stderr" project
+	# Below what nothing vouches for, nothing is judged; set again, or taken away, it is good.
+	exits 78 rules set -p "$P" --internet --ports 443
+	exits 0 rules set -e box --internet --ports 443
+	has "$stderr" "nothing vouches for version 1"
+	same "$output" "rules of executor box: version 2"
+	exits 0 cloop-egress effective -p "$P" --check 1.1.1.1:443
+	sql "DELETE FROM egress_rules WHERE level = 'executor'"
+	exits 0 rules clear -e box
+	exits 0 cloop-egress effective -p "$P" --check 1.1.1.1:443
+}
+
+@test "who vouches: a file that only its owner may write, and both rows while one is replaced" {
+	a_hub
+	need sqlite3
+	local f=$CLOOP_DIR/.cloop/egress-rules
+	[ ! -e "$f" ]
+	rules set -e box --internet --ports 443 > /dev/null
+	same "$(stat -c %a "$f")" 644
+	same "$(grep -vc '^#' "$f")" 1
+	chmod 666 "$f"
+	exits 78 cloop-egress effective -e box
+	has "$stderr" "others may write to '$f'"
+	chmod 644 "$f"
+	mv "$f" there; ln -s "$PWD/there" "$f"
+	exits 78 cloop-egress effective -e box
+	has "$stderr" "is a symbolic link"
+	rm "$f"
+	exits 78 cloop-egress effective -e box
+	has "$stderr" "nothing vouches for version 1"
+	mv there "$f"
+	# One that died before its commit, and one that died after it: both states stand.
+	cp "$DB" one.db
+	cp "$f" one
+	rules set -e box --internet --ports 80 > /dev/null
+	sed "\$s/\$/ $(tail -n 1 one | cut -d' ' -f3)/" "$f" > both
+	cp both "$f"
+	exits 0 cloop-egress effective -e box --check 1.1.1.1:80
+	cp one.db "$DB"
+	exits 0 cloop-egress effective -e box --check 1.1.1.1:443
+	# The next set settles it.
+	exits 0 rules set -e box --internet --ports 443,80
+	same "$(tail -n 1 "$f" | wc -w)" 3
+	# Garbage vouches for nothing.
+	echo 'executor box' > "$f"
+	exits 78 cloop-egress effective -e box
+}
+
+@test "rules of the device and of the virtual executor bound what is below them" {
+	a_hub
+	exits 0 rules set -e box --level device --internet --cidrs 10.8.0.0/16 --ports 80,443 --deny 203.0.113.0/24 --resolver 9.9.9.9
+	same "$output" "rules of device box: version 1"
+	# Inside the configuration, the device's rules and the executor's own.
+	exits 0 rules set -e box --internet --ports 443 --resolver 9.9.9.9
+	exits 1 rules set -e box --level virtual --internet --ports 80
+	has "$stderr" "port 80 is not one of the ports of executor box (443)"
+	exits 0 rules set -e box --level virtual --internet --ports 443
+	same "$output" "rules of virtual executor box: version 1"
+	exits 1 rules set -p "$P" --cidrs 10.8.0.0/24 --ports 443
+	exits 0 rules set -p "$P" --internet --ports 443
+	exits 0 cloop-egress effective -p "$P" --policy
+	same "$(jq -c '.levels | map(.level)' <<< "$output")" \
+		"[\"executor box\",\"rules of device box\",\"rules of executor box\",\"rules of virtual executor box\",\"rules of project $P\"]"
+	exits 1 cloop-egress effective -p "$P" --check 203.0.113.7:443 --check 9.9.9.9:53/udp
+	has "$output" "DROP  203.0.113.7 203.0.113.7:443/tcp — operator deny list [rules of device box]"
+	has "$output" "[rules of virtual executor box]"
+	# What is above is told what it cuts: of this executor, and of projects.
+	exits 0 rules set -e box --level device --internet --ports 80 --resolver 9.9.9.9
+	has "$stderr" "rules of executor box reach further and are cut"
+	has "$stderr" "rules of virtual executor box reach further and are cut"
+	has "$stderr" "rules of project $P reach further and are cut"
+	exits 0 rules show --json
+	same "$(jq -c 'map([.level, .subject])' <<< "$output")" "[[\"device\",\"box\"],[\"executor\",\"box\"],[\"project\",\"$P\"],[\"virtual\",\"box\"]]"
+	exits 1 cloop-egress firewall diff rules:device:box rules:virtual:box
+	exits 64 cloop-egress firewall diff rules:host:box none
+	exits 64 rules set -p "$P" --level device
+	has "$stderr" "--level goes with --executor"
+	exits 64 rules set -e box --level host
+	# Another executor has none of these.
+	exits 0 cloop-egress effective -e narrow --policy
+	lacks "$output" box
+	exits 0 rules clear -e box --level device
+	exits 0 rules clear -e box --level virtual
+	exits 1 rules show -e box --level virtual
+	same "$output" "rules of virtual executor box: none"
+	exits 0 cloop-egress effective -p "$P" --check 203.0.113.7:443
+}
+
 @test "one set, many writers: every version is somebody's" {
 	a_hub
 	for i in {1..12}; do rules set -e box --internet --ports 443 --deny "203.0.113.$i/32" --json > "out.$i" & done

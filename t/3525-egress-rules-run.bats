@@ -171,6 +171,22 @@ reached() {
 	has "$output" "93.184.216.34:443/tcp, in rules of executor container's deny list (93.184.216.34/32)"
 }
 
+@test "rules of the device and of the virtual executor are enforced in a run" {
+	rules set -e container --level device --internet --cidrs 10.4.5.0/24 --ports 443 > /dev/null
+	reached 93.184.216.34:443 10.4.5.6:443
+	rules set -e container --level virtual --cidrs 10.4.5.6/32 --ports 443 > /dev/null
+	reached 10.4.5.6:443
+	has "$(cloop runs show --json "$(cloop runs list -p "$P" --json | jq -sr 'flatten | .[0].id')")" 'rules of virtual executor container'
+	# Without a filter nothing would enforce them, whatever level they are of.
+	hub_config '    network: bridge'
+	exits 125 run_in -- true
+	has "$stderr" "the stored rules of device container, version"
+	has "$stderr" "cloop egress rules clear --executor container --level device"
+	hub_config_public
+	rules clear -e container --level device > /dev/null
+	rules clear -e container --level virtual > /dev/null
+}
+
 @test "a run whose rules cannot be enforced does not start" {
 	# No filter on the executor.
 	rules set -p "$P" --internet --ports 443 > /dev/null
@@ -196,6 +212,16 @@ reached() {
 	exits 125 run_in -- true
 	has "$stderr" "egress_rules"
 	sqlite3 "$HUB/.cloop/state.db" "$(grep -v '^--' "$SRC"/share/schema/*-egress-rules.sql)"
+	# A table without the rules that were set is no table without rules.
+	exits 125 run_in -- true
+	has "$stderr" "the stored egress rules of device 'container' are gone from the state file"
+	exits 0 cloop hub audit list --json
+	same "$(jq -sc 'flatten | map(select(.action == "egress.rules_altered" and .project == $p) | .detail.decision) | unique' --arg p "$P" <<< "$output")" '["deny"]'
+	has "$(cloop runs journal -p "$P" --json 2>&1)" rules_altered
+	rules clear -e container > /dev/null 2>&1
+	rules clear -e container --level device > /dev/null 2>&1
+	rules clear -e container --level virtual > /dev/null 2>&1
+	rules clear -p "$P" > /dev/null 2>&1
 	exits 0 run_in -- true
 }
 

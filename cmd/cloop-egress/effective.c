@@ -81,7 +81,7 @@ int egress_effective(struct cl_ctx *c, struct cl_err *e)
 	if (cl_given(c, "check") && cl_given(c, "check-file"))
 		return cl_usage(c, e, "--check and --check-file cannot go together");
 	if (scope_open(c, &r, &x, e) || (r.project && network_of(r.project, &net, e)) ||
-		work_levels_read(r.store, x, r.project, net, WORK_RULES_ALL, &l, e) ||
+		work_levels_read(&r.hub, r.store, x, r.project, net, WORK_RULES_ALL, &l, e) ||
 		(!l.filtered && unfiltered(c, x, net, e)) || eg_stack_compile(&l.stack, &p, e)) {
 		/* Not status 1, which would say that --check was answered by DROP. */
 		if (e->code == CL_EREFUSED || e->code == CL_ENO)

@@ -58,11 +58,11 @@ char *operand_shown(const char *name)
 /* A set that is not stored is no set of no rules. */
 static int none_stored(const char *name, const struct store_rules_of *of, struct cl_err *e)
 {
-	cleanup_free char *word = cl_shell_word(of->subject);
+	cleanup_free char *words = store_rules_words(of);
 
 	(void)cl_fail(e, CL_ENOTFOUND, "there are no %s", name);
-	return cl_fix(e, "store some: cloop egress rules set --%s %s, or 'none' stands for nothing",
-		of->level, word);
+	return cl_fix(
+		e, "store some: cloop egress rules set %s, or 'none' stands for nothing", words);
 }
 
 /* LEVEL:SUBJECT */
@@ -73,20 +73,24 @@ static int read_stored(struct cl_ctx *c, const char *text, struct operand *out, 
 	cleanup_hub struct hub hub = HUB_INIT;
 	cleanup_store struct store *store = NULL;
 	cleanup_free char *real = NULL;
-	bool project = cl_starts(text, "project:");
-	struct store_rules_of of = {project ? "project" : "executor", NULL};
+	static const char *const levels[] = {"executor", "device", "virtual", "project"};
+	struct store_rules_of of = {NULL, strchr(text, ':')};
 
-	if ((!project && !cl_starts(text, "executor:")) || !strchr(text, ':')[1])
-		return cl_usage(
-			c, e, "'rules:%s' is not rules:executor:ID or rules:project:DIR", text);
-	of.subject = strchr(text, ':') + 1;
+	for (size_t i = 0; i < CL_ARRAY_LEN(levels) && of.subject; i++)
+		if (strlen(levels[i]) == (size_t)(of.subject - text) && cl_starts(text, levels[i]))
+			of.level = levels[i];
+	if (!of.level || !*++of.subject)
+		return cl_usage(c, e,
+			"'rules:%s' is not rules:project:DIR or rules:executor:ID (device, "
+			"virtual)",
+			text);
 	/* One that is gone has its rules still. */
-	real = project ? realpath(of.subject, NULL) : NULL;
+	real = strcmp(of.level, "project") ? NULL : realpath(of.subject, NULL);
 	of.subject = real ? real : of.subject;
 	free(out->name);
 	out->name = work_level_name(of.level, of.subject);
 	if (hub_store_from_ctx(c, STORE_RO, &hub, &store, e) ||
-		store_rules_newest(store, &of, 1, &r, e))
+		vouch_newest(&hub, store, &of, 1, &r, e))
 		return -1;
 	if (!r.rules)
 		return none_stored(out->name, &of, e);

@@ -28,7 +28,7 @@ char *operand_shown(const char *name);
 /* What the man page says of them, for every table that takes them. */
 #define OPERAND_HELP                                                                 \
 	"a file (JSON or YAML, '-' for standard input), git:REV:PATH, executor:ID, " \
-	"rules:executor:ID, "                                                        \
+	"rules:executor:ID (device, virtual), "                                      \
 	"rules:project:DIR, or none"
 
 #endif

@@ -53,9 +53,12 @@ int rules_scope_open(struct cl_ctx *c, enum store_mode mode, bool one, bool must
 	struct rules_scope *r, struct cl_err *e)
 {
 	const char *executor = cl_str(c, "executor"), *project = cl_str(c, "project");
+	const char *level = cl_str_or(c, "level", "executor");
 
 	if (executor && project)
 		return cl_usage(c, e, "--executor and --project cannot go together");
+	if (cl_given(c, "level") && !executor)
+		return cl_usage(c, e, "--level goes with --executor");
 	if (one && !executor && !project)
 		return cl_usage(c, e, "name whose rules: --executor ID or --project DIR");
 	if (hub_store_from_ctx(c, mode, &r->hub, &r->store, e) ||
@@ -63,7 +66,7 @@ int rules_scope_open(struct cl_ctx *c, enum store_mode mode, bool one, bool must
 		return -1;
 	if (project && find_project(project, must_exist, r, e))
 		return -1;
-	r->of = executor ? (struct store_rules_of){"executor", executor}
+	r->of = executor ? (struct store_rules_of){level, executor}
 			 : (struct store_rules_of){"project", r->project};
 	return 0;
 }
@@ -126,8 +129,8 @@ static int check_fit(struct cl_ctx *c, const struct rules_scope *r, const struct
 	cleanup_fits struct fits f = FITS_INIT;
 	bool inside;
 
-	if (work_levels_read(r->store, x, NULL, SB_NET_UNTOUCHED,
-		    r->project ? WORK_RULES_EXECUTOR : 0, &above, e))
+	if (work_levels_read(&r->hub, r->store, x, NULL, SB_NET_UNTOUCHED,
+		    work_rules_above(r->of.level), &above, e))
 		return -1;
 	if (!above.filtered)
 		return no_filter(c, r, x, e);
@@ -149,7 +152,7 @@ static json_t *parsed(const char *rules)
 	return rules ? json_loads(rules, 0, NULL) : json_null();
 }
 
-static int save(const struct rules_scope *r, const char *before, const char *rules,
+static int save(const struct rules_scope *r, const struct store_rules *before, const char *rules,
 	int64_t *version, struct cl_err *e)
 {
 	char actor[32], action[32];
@@ -159,10 +162,11 @@ static int save(const struct rules_scope *r, const char *before, const char *rul
 
 	(void)snprintf(actor, sizeof(actor), "uid:%u", (unsigned)getuid());
 	(void)snprintf(action, sizeof(action), "%s.firewall", r->of.level);
-	if (store_rules_put(r->store, &r->of, rules, actor, now, version, e))
+	if (store_rules_put(r->store, &r->of, rules, actor, now, version, e) ||
+		vouch_add(&r->hub, r->store, &r->of, before, e))
 		return -1;
 	detail = json_pack("{s:I, s:o?, s:o?}", "version", (json_int_t)*version, "before",
-		parsed(before), "after", parsed(rules));
+		parsed(before->rules), "after", parsed(rules));
 	{
 		struct store_audit_row a = {
 			actor, action, r->of.level, r->of.subject, r->project, detail};
@@ -191,7 +195,27 @@ static void print_saved(const struct cl_ctx *c, const struct rules_scope *r, int
 			"%s: version %lld%s\n", name, (long long)version, set ? "" : ", cleared");
 }
 
-/* Project sets that a new set of their executor cuts short: the next run has less. */
+/* Newest first; what somebody has altered is said, and replaced by what comes. */
+static bool last_set(const struct rules_scope *r, struct cl_ctx *c, struct store_rules *last)
+{
+	struct cl_err tampered;
+
+	if (!vouch_newest(&r->hub, r->store, &r->of, 1, last, &tampered))
+		return true;
+	cl_warn(c, "%s", tampered.msg);
+	store_rules_release(last);
+	return false;
+}
+
+/* One transaction: the set that is judged is the one that is stored. */
+static int commit(const struct rules_scope *r, struct store_txn *t, bool changed, struct cl_err *e)
+{
+	if (store_commit(t, e))
+		return -1;
+	return changed ? vouch_settle(&r->hub, r->store, &r->of, e) : 0;
+}
+
+/* Sets that a new one above them cuts short: the next run has less. */
 static int warn_cut(const struct store_rules *r, void *arg, struct cl_err *e)
 {
 	const struct rules_cut *cut = arg;
@@ -201,7 +225,9 @@ static int warn_cut(const struct store_rules *r, void *arg, struct cl_err *e)
 	bool inside = true;
 
 	(void)e;
-	if (strcmp(r->level, "project") != 0 || work_level_add(r, &own, &ignored) || !own.n ||
+	if (!(work_rules_bit(r->level) & work_rules_below(cut->of->level)) ||
+		(strcmp(r->level, "project") != 0 && strcmp(r->subject, cut->of->subject) != 0) ||
+		work_level_add(r, &own, &ignored) || !own.n ||
 		fits_check(&own, cut->above, cut->name, false, &f, &inside, &ignored) || inside)
 		return 0;
 	cl_warn(cut->c, "%s reach further and are cut: %s%s", own.v[0].name, f.reasons.v[0],
@@ -213,10 +239,11 @@ static void tell_cut(struct cl_ctx *c, const struct rules_scope *r, const struct
 {
 	cleanup_levels struct work_levels above = WORK_LEVELS_INIT;
 	cleanup_free char *name = cl_asprintf("executor %s", x->id);
-	struct rules_cut cut = {c, &above.stack, name};
+	struct rules_cut cut = {c, &r->of, &above.stack, name};
+	unsigned counting = work_rules_above(r->of.level) | work_rules_bit(r->of.level);
 	struct cl_err e;
 
-	if (!work_levels_read(r->store, x, NULL, SB_NET_UNTOUCHED, WORK_RULES_EXECUTOR, &above, &e))
+	if (!work_levels_read(&r->hub, r->store, x, NULL, SB_NET_UNTOUCHED, counting, &above, &e))
 		(void)store_rules_each(r->store, warn_cut, &cut, &e);
 }
 
@@ -262,7 +289,6 @@ int egress_rules_set(struct cl_ctx *c, struct cl_err *e)
 	cleanup_txn struct store_txn t = {0};
 	cleanup_free char *text = NULL;
 	const struct cfg_executor *x;
-	struct cl_err tampered;
 	bool changed;
 	json_t *j;
 	int rc;
@@ -279,13 +305,8 @@ int egress_rules_set(struct cl_ctx *c, struct cl_err *e)
 	rc = check_fit(c, &r, &a, x, e);
 	if (rc)
 		return rc;
-	/* What somebody has altered is replaced. */
-	if (store_rules_newest(r.store, &r.of, 1, &last, &tampered))
-		cl_warn(c, "%s", tampered.msg);
-	changed = !last.rules || strcmp(last.rules, text) != 0;
-	if (changed && save(&r, last.rules, text, &last.version, e))
-		return -1;
-	if (store_commit(&t, e))
+	changed = !last_set(&r, c, &last) || !last.rules || strcmp(last.rules, text) != 0;
+	if ((changed && save(&r, &last, text, &last.version, e)) || commit(&r, &t, changed, e))
 		return -1;
 	print_saved(c, &r, last.version, changed, true);
 	if (!r.project)
@@ -298,16 +319,12 @@ int egress_rules_clear(struct cl_ctx *c, struct cl_err *e)
 	cleanup_rules_scope struct rules_scope r = RULES_SCOPE_INIT;
 	cleanup_rules struct store_rules last = STORE_RULES_INIT;
 	cleanup_txn struct store_txn t = {0};
-	struct cl_err tampered;
-	bool changed = true;
+	bool changed;
 
 	if (rules_scope_open(c, STORE_RW, true, false, &r, e) || store_begin(r.store, &t, e))
 		return -1;
-	if (store_rules_newest(r.store, &r.of, 1, &last, &tampered))
-		cl_warn(c, "%s", tampered.msg);
-	else
-		changed = last.rules != NULL;
-	if ((changed && save(&r, last.rules, NULL, &last.version, e)) || store_commit(&t, e))
+	changed = !last_set(&r, c, &last) || last.rules;
+	if ((changed && save(&r, &last, NULL, &last.version, e)) || commit(&r, &t, changed, e))
 		return -1;
 	print_saved(c, &r, last.version, changed, false);
 	return 0;

@@ -32,6 +32,7 @@ int rules_scope_open(struct cl_ctx *c, enum store_mode mode, bool one, bool must
 /* What a new set of an executor is held against. */
 struct rules_cut {
 	struct cl_ctx *c;
+	const struct store_rules_of *of;
 	const struct eg_stack *above;
 	const char *name;
 };

@@ -41,6 +41,8 @@ static int show_one(
 }
 
 struct listing {
+	struct cl_ctx *c;
+	const struct rules_scope *scope;
 	json_t *list; /* or NULL: */
 	struct cl_table table;
 };
@@ -48,9 +50,14 @@ struct listing {
 static int add_row(const struct store_rules *r, void *arg, struct cl_err *e)
 {
 	struct listing *l = arg;
+	const struct store_rules_of of = {r->level, r->subject};
+	cleanup_rules struct store_rules again = STORE_RULES_INIT;
 	char version[24], at[32];
+	struct cl_err ignored;
 
 	(void)e;
+	if (vouch_newest(&l->scope->hub, l->scope->store, &of, 1, &again, &ignored))
+		cl_warn(l->c, "%s", ignored.msg);
 	if (l->list)
 		return json_array_append_new(l->list, store_rules_json(r));
 	(void)snprintf(version, sizeof(version), "%lld", (long long)r->version);
@@ -64,10 +71,10 @@ static int add_row(const struct store_rules *r, void *arg, struct cl_err *e)
 	return 0;
 }
 
-static int show_all(const struct cl_ctx *c, const struct rules_scope *s, struct cl_err *e)
+static int show_all(struct cl_ctx *c, const struct rules_scope *s, struct cl_err *e)
 {
 	static const char *const heads[] = {"LEVEL", "SUBJECT", "VERSION", "SINCE", "BY", "RULES"};
-	struct listing l = {.list = c->json ? json_array() : NULL};
+	struct listing l = {.c = c, .scope = s, .list = c->json ? json_array() : NULL};
 	int rc;
 
 	cl_table_init(&l.table, CL_ARRAY_LEN(heads));
@@ -92,7 +99,7 @@ int egress_rules_show(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (!s.of.subject)
 		return show_all(c, &s, e);
-	if (store_rules_newest(s.store, &s.of, 1, &r, e))
+	if (vouch_newest(&s.hub, s.store, &s.of, 1, &r, e))
 		return -1;
 	return show_one(c, &r, &s);
 }

@@ -453,11 +453,12 @@ static const struct cl_text environment[] = {
 
 static const struct cl_text files[] = {
 	CL_ROW_FILE_CONFIG,
+	{"HUB/.cloop/egress-rules", "digests of the newest stored rules; in backups with state.db"},
 	{0},
 };
 
-static const char *const see_also[] = {
-	"cloop(1)", "cloop-run(1)", "cloop-runs(1)", "cloop-config.yaml(5)", "nft(8)", NULL};
+static const char *const see_also[] = {"cloop(1)", "cloop-run(1)", "cloop-runs(1)",
+	"cloop-secret(1)", "cloop-config.yaml(5)", "nft(8)", NULL};
 
 const struct cl_spec egress_spec = {
 	.name = "cloop-egress",

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "spec_rules.h"
 
+static const char *const levels[] = {"device", "executor", "virtual", NULL};
+
 /* clang-format off */
 #define WHOSE \
 	{.name = "executor", \
@@ -9,6 +11,13 @@
 		.arg = "ID", \
 		.complete = CL_COMP_EXECUTOR, \
 		.help = "of this executor, for every run on it"}, \
+	{.name = "level", \
+		.type = CL_ENUM, \
+		.arg = "LEVEL", \
+		.values = levels, \
+		.def = "executor", \
+		.help = "with --executor: rules of the device that it is on, its own, or those of " \
+			"the virtual executor that it is"}, \
 	{.name = "project", \
 		.letter = 'p', \
 		.type = CL_STR, \
@@ -72,6 +81,9 @@ const struct cl_example egress_rules_set_examples[] = {
 		"narrow every run on an executor", false},
 	{"cloop egress rules set -p /srv/projects/api --policy api-egress.yaml",
 		"narrow every run of a project, from a file", false},
+	{"cloop egress rules set -e bench --level device --internet --ports 443 --deny "
+	 "203.0.113.0/24",
+		"bound everything that runs on the machine of an executor", false},
 	{"cloop egress rules set -p /srv/projects/api", "let a project reach nothing", false},
 	{0},
 };

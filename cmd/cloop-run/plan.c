@@ -2,6 +2,7 @@
 /* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
 #include "run.h"
 #include "base/mem.h"
+#include "store/audit.h"
 #include "store/fleet.h"
 #include "store/journal.h"
 #include "sys/clock.h"
@@ -163,6 +164,21 @@ static int limits(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	return 0;
 }
 
+/* Somebody has written to the state file past the commands: that is on record. */
+static void note_rules(const struct run_plan *p, const struct cl_err *why)
+{
+	json_t *detail = json_pack("{s:s, s:s, s:s}", "decision", "deny", "executor",
+		p->executor->id, "reason", why->msg);
+	struct store_audit_row a = {
+		"run", "egress.rules_altered", "project", p->project, p->project, detail};
+	struct cl_err e;
+
+	(void)store_audit_add(p->store, sys_now_ms(), &a, &e);
+	(void)store_journal_add(
+		p->store, sys_now_ms(), p->project, NULL, cl_err_slug(why), why->msg, NULL, &e);
+	json_decref(detail);
+}
+
 int run_egress(struct run_plan *p, struct cl_err *e)
 {
 	enum sb_net net = sb_network(&p->spec);
@@ -170,8 +186,12 @@ int run_egress(struct run_plan *p, struct cl_err *e)
 
 	p->scope = sb_egress_name(p->spec.egress);
 	p->network_off = net == SB_NET_OFF;
-	if (work_levels_read(p->store, p->executor, p->project, net, WORK_RULES_ALL, &l, e))
+	if (work_levels_read(
+		    &p->hub, p->store, p->executor, p->project, net, WORK_RULES_ALL, &l, e)) {
+		if (!strcmp(cl_err_slug(e), "rules_altered"))
+			note_rules(p, e);
 		return -1;
+	}
 	json_decref(p->egress);
 	json_decref(p->rules);
 	p->egress = p->rules = NULL;

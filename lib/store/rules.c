@@ -59,6 +59,17 @@ char *store_rules_text(const struct store_rules *r)
 	return text;
 }
 
+char *store_rules_words(const struct store_rules_of *of)
+{
+	cleanup_free char *word = cl_shell_word(of->subject);
+	bool executor = !strcmp(of->level, "executor");
+
+	if (!strcmp(of->level, "project"))
+		return cl_asprintf("--project %s", word);
+	return cl_asprintf(
+		"--executor %s%s%s", word, executor ? "" : " --level ", executor ? "" : of->level);
+}
+
 static void digest(const struct store_rules *r, char out[CL_SHA256_HEX])
 {
 	cleanup_free char *text = store_rules_text(r);
@@ -68,21 +79,23 @@ static void digest(const struct store_rules *r, char out[CL_SHA256_HEX])
 
 static int check(const struct store_rules *r, struct cl_err *e)
 {
-	cleanup_free char *word = NULL;
+	const struct store_rules_of of = {r->level, r->subject};
+	cleanup_free char *words = NULL;
 	char hex[CL_SHA256_HEX];
 
 	digest(r, hex);
 	if (!strcmp(hex, r->sha256))
 		return 0;
-	word = cl_shell_word(r->subject);
+	words = store_rules_words(&of);
 	(void)cl_fail(e, CL_ECONFIG,
 		"the stored egress rules of %s '%s', version %lld, are not as they were written",
 		r->level, r->subject, (long long)r->version);
 	(void)cl_constraint(e, "egress_rules");
+	(void)cl_slug(e, "rules_altered");
 	return cl_fix(e,
 		"look who changed the state file (cloop hub audit verify), then set them again: "
-		"cloop egress rules set --%s %s",
-		r->level, word);
+		"cloop egress rules set %s",
+		words);
 }
 
 static int read_rows(struct store *s, sqlite3_stmt *st, struct db_rows *rows, struct cl_err *e)

@@ -48,7 +48,13 @@ typedef int (*store_rules_fn)(const struct store_rules *r, void *arg, struct cl_
 int store_rules_each(struct store *s, store_rules_fn fn, void *arg, struct cl_err *e);
 json_t *store_rules_json(const struct store_rules *r);
 
-/* What sha256 and a signature are of: canonical JSON of the row without them and key_id; owned. */
+/*
+ * Whose they are, as options of `cloop egress rules`: "--executor box --level device",
+ * "--project /srv/shop"; fit for a shell, owned.
+ */
+char *store_rules_words(const struct store_rules_of *of);
+
+/* What sha256 is of: canonical JSON of the row without them and key_id; owned. */
 char *store_rules_text(const struct store_rules *r);
 
 #endif

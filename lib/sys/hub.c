@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/hub_internal.h"
+#include "sys/path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -350,4 +351,28 @@ int hub_config(const struct hub *h, uid_t uid, struct cl_doc *d, struct cfg *c, 
 		return -1;
 	}
 	return cfg_read(d, c, e);
+}
+
+int hub_own_read(const struct hub *h, const char *name, uid_t uid, size_t max, struct cl_buf *out,
+	struct cl_err *e)
+{
+	cleanup_free char *path = cl_asprintf("%s/.cloop/%s", h->dir, name);
+	cleanup_fd int top = -1, inner = -1;
+
+	return hub_open(h->dir, uid, &top, &inner, e) ||
+			       hub_read(inner, name, path, uid, max, out, e)
+		       ? -1
+		       : 0;
+}
+
+int hub_own_write(const struct hub *h, const char *name, uid_t uid, const struct cl_buf *text,
+	struct cl_err *e)
+{
+	const struct sys_owner owner = {(uid_t)-1, (gid_t)-1, 0644};
+	cleanup_fd int top = -1, inner = -1;
+
+	return hub_open(h->dir, uid, &top, &inner, e) ||
+			       sys_write_atomic(inner, name, text->p, text->len, &owner, e)
+		       ? -1
+		       : 0;
 }

@@ -71,6 +71,17 @@ int hub_mark(const char *dir, uid_t uid, char **out, struct cl_err *e);
 /* The id that networks and tables of the executor are named after; owned. */
 char *hub_network_id(const char *mark, const char *executor);
 
+/*
+ * A small file of the hub's own, DIR/.cloop/NAME, that nobody but root and uid may write to:
+ * what it says holds also against who can write the state file. Read whole, added to *out;
+ * CL_ENOTFOUND without one, CL_ECONFIG for one that others may write.
+ */
+int hub_own_read(const struct hub *h, const char *name, uid_t uid, size_t max, struct cl_buf *out,
+	struct cl_err *e);
+/* Replaces it, mode 0644. */
+int hub_own_write(const struct hub *h, const char *name, uid_t uid, const struct cl_buf *text,
+	struct cl_err *e);
+
 /* The file with the caller's list of hubs, one directory a line; owned. */
 char *hub_list_file(const struct hub_ask *ask);
 /* Its lines; an absent file is an empty list. CL_EOS, CL_ECONFIG when others may write it. */

@@ -34,7 +34,8 @@ static int refuse(struct cl_err *e)
 /* A text that fits no grammar of ours is no rule that could be enforced. */
 int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_err *e)
 {
-	cleanup_free char *name = NULL, *word = NULL;
+	const struct store_rules_of of = {r->level, r->subject};
+	cleanup_free char *name = NULL, *words = NULL;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_eg_policy struct eg_policy probe = EG_POLICY_INIT;
 	struct eg_auth *a;
@@ -46,13 +47,12 @@ int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_er
 	if (!cl_doc_parse(&d, CL_DOC_JSON, name, r->rules, strlen(r->rules), NULL, e) &&
 		!eg_auth_read(&d, d.root, a, e) && !eg_compile(a, &probe, e))
 		return 0;
-	word = cl_shell_word(r->subject);
+	words = store_rules_words(&of);
 	(void)cl_wrap(
 		e, "the stored %s, version %lld, cannot be enforced", name, (long long)r->version);
 	(void)cl_fix(e,
-		"set them again (cloop egress rules set --%s %s), or take them away (rules "
-		"clear)",
-		r->level, word);
+		"set them again (cloop egress rules set %s), or take them away (rules clear)",
+		words);
 	return refuse(e);
 }
 
@@ -60,7 +60,8 @@ int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_er
 static int unfiltered(const struct cfg_executor *x, const struct store_rules *r, struct cl_err *e)
 {
 	cleanup_free char *name = work_level_name(r->level, r->subject);
-	cleanup_free char *word = cl_shell_word(r->subject);
+	const struct store_rules_of of = {r->level, r->subject};
+	cleanup_free char *words = store_rules_words(&of);
 
 	(void)cl_fail(e, CL_EREFUSED,
 		"executor '%s' has no egress filter, so that the stored %s, version %lld, would "
@@ -69,13 +70,13 @@ static int unfiltered(const struct cfg_executor *x, const struct store_rules *r,
 	if (strcmp(x->kind, "container") != 0)
 		(void)cl_fix(e,
 			"run it on a container executor, or take the rules away: cloop egress "
-			"rules clear --%s %s",
-			r->level, word);
+			"rules clear %s",
+			words);
 	else
 		(void)cl_fix(e,
 			"set %s.egress_filter.enabled: true with what it may reach at most, or "
-			"take the rules away: cloop egress rules clear --%s %s",
-			x->key, r->level, word);
+			"take the rules away: cloop egress rules clear %s",
+			x->key, words);
 	return refuse(e);
 }
 
@@ -124,33 +125,75 @@ static int with_rules(const struct cfg_executor *x, enum sb_net net, const struc
 	return 0;
 }
 
-static int read_rules(struct store *s, const struct cfg_executor *x, const char *project,
-	unsigned rules, struct store_rules out[2], struct cl_err *e)
-{
-	const struct store_rules_of of[2] = {
-		{"executor", rules & WORK_RULES_EXECUTOR ? x->id : NULL},
-		{"project", rules & WORK_RULES_PROJECT ? project : NULL}};
+static const struct {
+	const char *level;
+	unsigned bit;
+} order[] = {
+	{"device", WORK_RULES_DEVICE},
+	{"executor", WORK_RULES_EXECUTOR},
+	{"virtual", WORK_RULES_VIRTUAL},
+	{"project", WORK_RULES_PROJECT},
+};
+#define LEVELS CL_ARRAY_LEN(order)
 
-	return store_rules_newest(s, of, 2, out, e);
+unsigned work_rules_bit(const char *level)
+{
+	for (size_t i = 0; i < LEVELS; i++)
+		if (!strcmp(order[i].level, level))
+			return order[i].bit;
+	return 0;
 }
 
-int work_levels_read(struct store *s, const struct cfg_executor *x, const char *project,
-	enum sb_net net, unsigned rules, struct work_levels *out, struct cl_err *e)
+unsigned work_rules_above(const char *level)
 {
-	struct store_rules r[2] = {STORE_RULES_INIT, STORE_RULES_INIT};
-	struct eg_auth *a;
-	int rc = read_rules(s, x, project, rules, r, e);
+	return work_rules_bit(level) - 1;
+}
 
-	if (!rc && (r[0].rules || r[1].rules)) {
-		rc = with_rules(x, net, r, 2, out, e);
+unsigned work_rules_below(const char *level)
+{
+	return WORK_RULES_ALL & ~(work_rules_above(level) | work_rules_bit(level));
+}
+
+static int read_rules(const struct hub *h, struct store *s, const struct cfg_executor *x,
+	const char *project, unsigned rules, struct store_rules out[LEVELS], struct cl_err *e)
+{
+	struct store_rules_of of[LEVELS];
+
+	for (size_t i = 0; i < LEVELS; i++) {
+		const char *subject = order[i].bit == WORK_RULES_PROJECT ? project : x->id;
+
+		of[i] = (struct store_rules_of){
+			order[i].level, rules & order[i].bit ? subject : NULL};
+	}
+	return vouch_newest(h, s, of, LEVELS, out, e);
+}
+
+static bool any(const struct store_rules r[LEVELS])
+{
+	for (size_t i = 0; i < LEVELS; i++)
+		if (r[i].rules)
+			return true;
+	return false;
+}
+
+int work_levels_read(const struct hub *h, struct store *s, const struct cfg_executor *x,
+	const char *project, enum sb_net net, unsigned rules, struct work_levels *out,
+	struct cl_err *e)
+{
+	struct store_rules r[LEVELS] = {STORE_RULES_INIT};
+	struct eg_auth *a;
+	int rc = read_rules(h, s, x, project, rules, r, e);
+
+	if (!rc && any(r)) {
+		rc = with_rules(x, net, r, LEVELS, out, e);
 	} else if (!rc) {
 		a = eg_stack_add(&out->stack, NULL, 0);
 		rc = cfg_egress(x, net, a, &out->filtered, e);
 		if (!out->filtered)
 			eg_stack_release(&out->stack);
 	}
-	store_rules_release(&r[0]);
-	store_rules_release(&r[1]);
+	for (size_t i = 0; i < LEVELS; i++)
+		store_rules_release(&r[i]);
 	return rc;
 }
 

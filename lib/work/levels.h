@@ -9,7 +9,7 @@
 
 #include "policy/config_egress.h"
 #include "policy/egress_stack.h"
-#include "store/rules.h"
+#include "work/vouch.h"
 
 struct work_levels {
 	bool filtered;         /* a filter stands before the workload: stack is it */
@@ -23,18 +23,34 @@ void work_levels_release(struct work_levels *l);
 /* How answers name a level; owned. */
 char *work_level_name(const char *level, const char *subject);
 
-/* Which stored rules count. */
-enum { WORK_RULES_EXECUTOR = 1, WORK_RULES_PROJECT = 2, WORK_RULES_ALL = 3 };
+/*
+ * Which stored rules count, from the top: of the device that the executor is on, of the
+ * executor, of the virtual executor that it is, of the project. Every executor that a hub
+ * configures is on the hub's own machine, so that the first three go by its id.
+ */
+enum {
+	WORK_RULES_DEVICE = 1,
+	WORK_RULES_EXECUTOR = 2,
+	WORK_RULES_VIRTUAL = 4,
+	WORK_RULES_PROJECT = 8,
+	WORK_RULES_ALL = 15
+};
+/* Those that bound the rules of a level, and those that they bound. */
+unsigned work_rules_above(const char *level);
+unsigned work_rules_below(const char *level);
+/* The one bit of a level's name. */
+unsigned work_rules_bit(const char *level);
 
 /*
  * Reads the levels of a run of `project` (NULL: of none) on x. net: what the project's spec
  * makes of the network. The stored rules are read at one moment; what is then enforced is
  * this. *out is WORK_LEVELS_INIT. CL_EREFUSED with constraint "egress_rules" where there are
  * rules that cannot be enforced: no filter stands on the executor, or they cannot be read;
- * CL_ECONFIG for a row that was altered; else as cfg_egress.
+ * CL_ECONFIG where they are not those that were set (vouch_newest); else as cfg_egress.
  */
-int work_levels_read(struct store *s, const struct cfg_executor *x, const char *project,
-	enum sb_net net, unsigned rules, struct work_levels *out, struct cl_err *e);
+int work_levels_read(const struct hub *h, struct store *s, const struct cfg_executor *x,
+	const char *project, enum sb_net net, unsigned rules, struct work_levels *out,
+	struct cl_err *e);
 
 /* A stored set as one level, added to s; a cleared one adds none. CL_EREFUSED as above. */
 int work_level_add(const struct store_rules *r, struct eg_stack *s, struct cl_err *e);

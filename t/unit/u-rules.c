@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store-fixture.h"
 #include "store/rules.h"
+#include "base/mem.h"
+#include "work/levels.h"
 
 static const struct store_rules_of box = {"executor", "box"}, shop = {"project", "/srv/shop"};
 
@@ -131,4 +133,34 @@ void test_the_signed_text_is_canonical(void)
 
 	CHECK_STR(text, "{\"created_at\":5,\"created_by\":\"uid:0\",\"level\":\"project\","
 			"\"rules\":\"{}\",\"subject\":\"/srv/\\\"x\\\"\",\"version\":3}");
+}
+
+void test_how_a_subject_is_named_to_the_command(void)
+{
+	static const struct {
+		struct store_rules_of of;
+		const char *words;
+	} t[] = {
+		{{"executor", "box"}, "--executor box"},
+		{{"device", "box"}, "--executor box --level device"},
+		{{"virtual", "vx-1"}, "--executor vx-1 --level virtual"},
+		{{"project", "/srv/it's one"}, "--project '/srv/it'\\''s one'"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++) {
+		cleanup_free char *words = store_rules_words(&t[i].of);
+
+		CHECK_STR(words, t[i].words);
+	}
+}
+
+void test_levels_are_above_and_below(void)
+{
+	CHECK_INT(work_rules_above("device"), 0);
+	CHECK_INT(work_rules_above("executor"), WORK_RULES_DEVICE);
+	CHECK_INT(work_rules_above("virtual"), WORK_RULES_DEVICE | WORK_RULES_EXECUTOR);
+	CHECK_INT(work_rules_above("project"), WORK_RULES_ALL & ~WORK_RULES_PROJECT);
+	CHECK_INT(work_rules_below("project"), 0);
+	CHECK_INT(work_rules_below("executor"), WORK_RULES_VIRTUAL | WORK_RULES_PROJECT);
+	CHECK_INT(work_rules_below("device"), WORK_RULES_ALL & ~WORK_RULES_DEVICE);
 }
