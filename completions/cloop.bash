@@ -18,9 +18,10 @@ _cloop_follow() { # the words that may follow those typed so far
 	'egress rules show') reply=" --executor --level --project --dir --json --help" ;;
 	'egress rules clear') reply=" --executor --level --project --dir --json --help" ;;
 	'egress effective') reply=" --executor --project --policy --check --check-file --dir --json --help" ;;
-	'exec-container') reply='capabilities preflight prepare start status wait logs signal adopt reap' ;;
+	'exec-container') reply='capabilities preflight probe prepare start status wait logs signal adopt reap' ;;
 	'exec-container capabilities') reply=" --dir --json --help" ;;
 	'exec-container preflight') reply=" --dir --json --help" ;;
+	'exec-container probe') reply=" --dir --json --help" ;;
 	'exec-container prepare') reply=" --dir --json --help" ;;
 	'exec-container start') reply=" --dir --json --help" ;;
 	'exec-container status') reply=" --dir --json --help" ;;
@@ -40,7 +41,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-local signal') reply=" --dir --json --help" ;;
 	'exec-local adopt') reply=" --dir --json --help" ;;
 	'exec-local reap') reply=" --dir --json --help" ;;
-	'executor') reply='list ls cordon uncordon drain bind unbind limits access probe-health' ;;
+	'executor') reply='list ls cordon uncordon drain bind unbind limits access probe evidence probe-health' ;;
 	'executor list') reply=" --dir --json --help" ;;
 	'executor ls') reply=" --dir --json --help" ;;
 	'executor cordon') reply=" --reason --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -50,6 +51,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'executor unbind') reply=" --project --default --dir --json --help" ;;
 	'executor limits') reply=" --project --cpu --memory --disk --pids --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor access') reply=" --add --remove --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor probe') reply=" --stale --timeout --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor evidence') reply=" --dir --json --help" ;;
 	'executor probe-health') reply=" --due --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'hub') reply='bootstrap config grant key audit' ;;
 	'hub config') reply='check show keys' ;;
@@ -200,6 +203,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'egress effective/--dir'|'egress effective/-C') kind=dir ;;
 	'exec-container capabilities/--dir'|'exec-container capabilities/-C') kind=dir ;;
 	'exec-container preflight/--dir'|'exec-container preflight/-C') kind=dir ;;
+	'exec-container probe/--dir'|'exec-container probe/-C') kind=dir ;;
 	'exec-container prepare/--dir'|'exec-container prepare/-C') kind=dir ;;
 	'exec-container start/--dir'|'exec-container start/-C') kind=dir ;;
 	'exec-container status/--dir'|'exec-container status/-C') kind=dir ;;
@@ -239,6 +243,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'executor access/--add') kind=none ;;
 	'executor access/--remove') kind=none ;;
 	'executor access/--dir'|'executor access/-C') kind=dir ;;
+	'executor probe/--timeout') kind=none ;;
+	'executor probe/--dir'|'executor probe/-C') kind=dir ;;
+	'executor evidence/--dir'|'executor evidence/-C') kind=dir ;;
 	'executor probe-health/--dir'|'executor probe-health/-C') kind=dir ;;
 	'hub bootstrap/--external-url') kind=none ;;
 	'hub bootstrap/--git-proxy-port') kind=none ;;
@@ -394,7 +401,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -96,7 +96,7 @@ finding() { jq -r --arg c "$1" "[.findings[] | select(.check == \$c) | .$2][0]" 
 		has "$(finding kvm detail)" "no /dev/kvm"
 	fi
 	# A path is no name: the executor is out of service.
-	exits 1 ask preflight '.oci_runtime = "/usr/bin/runc"'
+	exits 78 ask preflight '.oci_runtime = "/usr/bin/runc"'
 	has "$stderr" "oci_runtime"
 }
 
@@ -121,7 +121,7 @@ finding() { jq -r --arg c "$1" "[.findings[] | select(.check == \$c) | .$2][0]" 
 	exits 0 ask preflight '.network = "bridge" | .egress_filter = {enabled: true, allow_cidrs: ["192.0.2.0/24"], allow_ports: [443]}'
 	same "$(finding egress status)" ok
 	# A filter that cannot mean anything takes the executor out of service.
-	exits 1 ask preflight '.network = "none" | .egress_filter = {enabled: true, allow_public_internet: true, allow_ports: [443]}'
+	exits 78 ask preflight '.network = "none" | .egress_filter = {enabled: true, allow_public_internet: true, allow_ports: [443]}'
 	has "$stderr" "egress_filter"
 }
 

@@ -168,6 +168,9 @@ static void reap_cgroups(struct reap *r)
 				removed(r, "build", build, "its build was killed");
 			continue;
 		}
+		/* An empty one of a probe that was killed; one with a process in it stays. */
+		if (cl_starts(h, "probe-"))
+			(void)cg_remove(&c, h, &e);
 		if (known(r, h) != KNOWN_ENDED)
 			continue;
 		if (cg_kill(&c, h, 5000, &e) || cg_remove(&c, h, &e))

@@ -26,6 +26,13 @@ static const struct cl_example preflight_examples[] = {
 	{0},
 };
 
+static const struct cl_example probe_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true,\"oci_runtime\":\"kata\"},"
+	 "\"hub\":\"/var/lib/cloop\"}' | cloop exec-container probe",
+		"what the kernel of a sandbox says of itself", false},
+	{0},
+};
+
 static const struct cl_exit prepare_exits[] = {
 	{1, "the image is refused, or a setup step failed"},
 	{0},
@@ -71,6 +78,10 @@ static const struct cl_verb verbs[] = {
 		.exits = preflight_exits,
 		.examples = preflight_examples,
 		.run = cmd_preflight},
+	{.name = "probe",
+		.summary = "read evidence of the kernel that serves this executor's sandboxes",
+		.examples = probe_examples,
+		.run = cmd_probe},
 	{.name = "prepare",
 		.summary = "judge, find and pin the image of a spec, and build its setup",
 		.exits = prepare_exits,

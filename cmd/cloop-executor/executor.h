@@ -19,6 +19,8 @@ int cmd_executor_unbind(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_limits(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_access(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_probe(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_evidence(struct cl_ctx *c, struct cl_err *e);
 /* Becomes cloop-executor-key for the verbs of key_spec.h. */
 int cmd_executor_key(struct cl_ctx *c, struct cl_err *e);
 

@@ -77,6 +77,38 @@ static const struct cl_opt access_opts[] = {
 	{0},
 };
 
+static const struct cl_opt isolation_opts[] = {
+	{.name = "stale",
+		.type = CL_FLAG,
+		.help = "only where the evidence is missing, a day old, or of another engine, "
+			"runtime or kernel"},
+	{.name = "timeout",
+		.type = CL_DURATION,
+		.arg = "TIME",
+		.min = 1,
+		.def = "60s",
+		.help = "how long a sandbox may take"},
+	{0},
+};
+
+static const struct cl_exit isolation_exits[] = {
+	{1, "contradicted: a runtime is less than its name claims"},
+	{2, "unverified: nothing settles which kernel it is, or the probe could not run"},
+	{0},
+};
+
+static const struct cl_example isolation_examples[] = {
+	{"cloop executor probe kata-box", "look which kernel serves its sandboxes, and keep it",
+		false},
+	{"cloop executor probe --stale", "from a timer, once a day", false},
+	{0},
+};
+
+static const struct cl_example evidence_examples[] = {
+	{"cloop executor evidence", "what is known, and since when", false},
+	{0},
+};
+
 static const struct cl_opt probe_opts[] = {
 	{.name = "due",
 		.type = CL_FLAG,
@@ -188,6 +220,17 @@ static const struct cl_verb verbs[] = {
 		.operands = executor_operand,
 		.examples = access_examples,
 		.run = cmd_executor_access},
+	{.name = "probe",
+		.summary = "look which kernel serves the sandboxes of an executor",
+		.opts = isolation_opts,
+		.operands = executor_optional,
+		.exits = isolation_exits,
+		.examples = isolation_examples,
+		.run = cmd_executor_probe},
+	{.name = "evidence",
+		.summary = "list what probes have found of runtimes",
+		.examples = evidence_examples,
+		.run = cmd_executor_evidence},
 	{.name = "probe-health",
 		.summary = "ask executors whether they can take work, and note the answer",
 		.opts = probe_opts,

@@ -35,8 +35,7 @@ static int read_sandbox(struct asked *a, struct cl_err *e)
 		a->q.sandbox = &a->sandbox;
 		return 0;
 	}
-	(void)snprintf(
-		a->failure, sizeof(a->failure), "what it printed is no evidence: %.240s", bad.msg);
+	(void)snprintf(a->failure, sizeof(a->failure), "what it printed is none: %.240s", bad.msg);
 	a->q.failure = a->failure;
 	return 0;
 }

@@ -85,8 +85,8 @@ static const struct cl_text files[] = {
 	{0},
 };
 
-static const char *const see_also[] = {"cloop(1)", "cloop-place(1)", "cloop-run(1)",
-	"cloop-config.yaml(5)", "cloop-exec(7)", NULL};
+static const char *const see_also[] = {"cloop(1)", "cloop-executor(1)", "cloop-place(1)",
+	"cloop-run(1)", "cloop-config.yaml(5)", "cloop-exec(7)", NULL};
 
 const struct cl_spec probe_spec = {
 	.name = "cloop-probe",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Step 4: where the run goes. The same matcher as cloop-place(1), asked in this process. */
 #include "run.h"
+#include "evidence.h"
 #include "base/mem.h"
 #include "policy/place.h"
 #include "store/journal.h"
@@ -19,7 +20,8 @@ struct fleet {
 	const struct work_node **nodes; /* of each candidate */
 	struct pl_candidate *v;
 	struct pl_label (*labels)[PL_MAX_LIST];
-	char **fixes; /* that candidates point to */
+	char **fixes;                  /* that candidates point to */
+	struct run_evidence *evidence; /* the same */
 	size_t n;
 	struct pl_spec_words words;
 	struct pl_requirements asks;
@@ -33,8 +35,11 @@ struct fleet {
 static void fleet_release(struct fleet *f)
 {
 	pl_result_release(&f->result);
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		free(f->fixes[i]);
+		run_evidence_release(&f->evidence[i]);
+	}
+	free(f->evidence);
 	free(f->fixes);
 	free(f->nodes);
 	free(f->v);
@@ -87,6 +92,7 @@ static int fleet_read(struct fleet *f, const struct run_plan *p, struct cl_err *
 		.v = cl_calloc(n + 1, sizeof(*f->v)),
 		.labels = cl_calloc(n + 1, sizeof(*f->labels)),
 		.fixes = cl_calloc(n + 1, sizeof(*f->fixes)),
+		.evidence = cl_calloc(n + 1, sizeof(*f->evidence)),
 		.result = PL_RESULT_INIT,
 		.reasons = CL_STRV_INIT};
 	pl_of_spec(&p->spec, &f->words, &f->asks);
@@ -170,6 +176,27 @@ static void warn(struct cl_ctx *c, const struct run_plan *p, const struct fleet 
 		p->store, sys_now_ms(), p->project, NULL, "isolation_evidence", text.p, NULL, &e);
 }
 
+/*
+ * Of all with --place, else (only >= 0) it is taken of the one that is given; of the others what
+ * is stored counts, since a refusal names the ones that would take the run. --trace-steps (c NULL
+ * too) starts nothing.
+ */
+static int evidence(
+	struct cl_ctx *c, const struct run_plan *p, struct fleet *f, ssize_t only, struct cl_err *e)
+{
+	bool trace = !c || cl_flag(c, "trace-steps");
+
+	for (size_t i = 0; i < f->n; i++) {
+		bool take = !trace && (only < 0 || (size_t)only == i) &&
+			    f->v[i].health != PL_UNREACHABLE;
+
+		if (run_evidence(
+			    c, p, &f->query, f->nodes[i]->x, take, &f->evidence[i], &f->v[i], e))
+			return -1;
+	}
+	return 0;
+}
+
 int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	const char *id = cl_str(c, "executor");
@@ -181,11 +208,15 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	if (fleet_read(&f, p, e) || (!place && given(id, p, &f, e)) || fleet_fill(&f, p, place, e))
 		return -1;
 	if (place) {
+		if (evidence(c, p, &f, -1, e))
+			return -1;
 		pl_select(&f.query, f.v, f.n, 0, &f.result);
 	} else if (f.named.code != CL_OK) {
 		*e = f.named;
 		return -1;
 	} else {
+		if (evidence(c, p, &f, (ssize_t)which(&f, p->executor), e))
+			return -1;
 		pl_check(&f.query, f.v, f.n, which(&f, p->executor), &f.result);
 	}
 	if (!f.result.chosen)
@@ -199,7 +230,8 @@ char *run_place_text(const struct run_plan *p)
 {
 	cleanup_run_fleet struct fleet f;
 	struct cl_err ignored;
-	bool whole = !fleet_read(&f, p, &ignored) && !fleet_fill(&f, p, false, &ignored);
+	bool whole = !fleet_read(&f, p, &ignored) && !fleet_fill(&f, p, false, &ignored) &&
+		     !evidence(NULL, p, &f, -1, &ignored);
 
 	/* What cannot be read again is left out of what is shown. */
 	return pl_request_text(f.v, whole ? f.n : 0, &f.asks, &f.policy);

@@ -45,7 +45,8 @@ static const struct cl_text files[] = {
 	{0},
 };
 
-static const char *const see_also[] = {"cloop(1)", "cloop-run(1)", "cloop-runs(1)", NULL};
+static const char *const see_also[] = {
+	"cloop(1)", "cloop-executor(1)", "cloop-run(1)", "cloop-runs(1)", NULL};
 
 const struct cl_spec sweep_spec = {
 	.name = "cloop-sweep",

@@ -5,6 +5,7 @@
 #include "work/ctx.h"
 #include "work/driver.h"
 #include "work/guardian.h"
+#include "work/isolation.h"
 #include "work/paths.h"
 #include "work/sweep.h"
 
@@ -69,6 +70,38 @@ static void reap(const struct cl_ctx *c, const struct hub *hub, struct sweep *s)
 	}
 }
 
+/*
+ * What a runtime's name claims is looked at once a day, and when it may have changed. Only in
+ * passes that collect: it starts a sandbox.
+ */
+static void probe(const struct cl_ctx *c, const struct hub *hub, struct sweep *s)
+{
+	cleanup_store struct store *store = NULL;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_cfg struct cfg cfg = CFG_INIT;
+	struct cl_err e;
+
+	if (hub_config(hub, geteuid(), &d, &cfg, &e) ||
+		store_open(hub->state, STORE_RW, &store, &e)) {
+		cl_warn(c, "%s", e.msg);
+		return;
+	}
+	for (size_t i = 0; i < cfg.nexecutors; i++) {
+		cleanup_isolation struct store_isolation row = STORE_ISOLATION_INIT;
+		const struct isolation_ask q = {store, hub->dir, &d, &cfg.executors[i]};
+		struct iso_answer answer;
+		bool taken;
+
+		if (!q.executor->enabled || q.executor->disabled_reason)
+			continue;
+		if (isolation_refresh(&q, &taken, &row, &answer, &e))
+			cl_warn(c, "%s: %s", q.executor->id, e.msg);
+		else if (taken)
+			cl_strv_addf(&s->notes, "probed %s (%s): %s, %s", row.executor_id,
+				row.runtime, row.standing, answer.reason);
+	}
+}
+
 /* Passes until two in a row find nothing live. False when the store cannot be used. */
 static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, struct cl_err *e)
 {
@@ -82,8 +115,10 @@ static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s
 			next_collect = sys_mono_ms() + COLLECT_MS;
 		sweep_release(s);
 		failed = sweep_pass(s, e) ? failed + 1 : 0;
-		if (!failed && s->collect)
+		if (!failed && s->collect) {
 			reap(c, hub, s);
+			probe(c, hub, s);
+		}
 		empty = !failed && !s->live ? empty + 1 : 0;
 	}
 	return !failed;
@@ -133,8 +168,10 @@ int cmd_sweep(struct cl_ctx *c, struct cl_err *e)
 		rc = guard(c, &hub, &s, e);
 	} else {
 		rc = sweep_pass(&s, e);
-		if (!rc && s.collect)
+		if (!rc && s.collect) {
 			reap(c, &hub, &s);
+			probe(c, &hub, &s);
+		}
 		if (!rc)
 			print(c, &s);
 	}

@@ -298,7 +298,7 @@ static const struct cfg_key keys[] = {
 
 /* What this release has; a feature that is not here is known and not built. */
 static const char *const built[] = {"container", "drivers", "host-process", "image-policy",
-	"limits", "orchestrator", "projects", "secrets"};
+	"isolation", "limits", "orchestrator", "projects", "secrets"};
 
 bool cfg_built(const char *feature)
 {

@@ -249,7 +249,8 @@ static void add_mounts(const struct ct_request *r, struct cl_strv *out)
 	cl_strv_addf(out, "--workdir=%s", r->workspace ? CT_WORKSPACE : "/");
 	if (r->workspace)
 		add_mount(r, &work, out);
-	add_mount(r, &own, out);
+	if (!r->alone)
+		add_mount(r, &own, out);
 	if (r->tmp_dir)
 		add_volume(r, &tmp, "nosuid,nodev,exec", out);
 	for (size_t i = 0; i < r->nmounts; i++)
@@ -288,7 +289,7 @@ static void add_command(const struct ct_request *r, struct cl_strv *out)
 		cl_strv_addf(out, "--env=%s", r->env[i]);
 	/* A commit would keep it, and one engine cannot take it back. */
 	if (!r->writable_root)
-		cl_strv_add(out, "--entrypoint=" CT_INIT);
+		cl_strv_addf(out, "--entrypoint=%s", r->alone ? r->alone : CT_INIT);
 	for (size_t i = 0; i < r->nextra; i++)
 		if (!dropped(r, r->extra_args[i]))
 			cl_strv_add(out, r->extra_args[i]);
@@ -298,7 +299,8 @@ static void add_command(const struct ct_request *r, struct cl_strv *out)
 		cl_strv_add(out, CT_INIT);
 	for (size_t i = 0; i < r->ninit_args; i++)
 		cl_strv_add(out, r->init_args[i]);
-	cl_strv_add(out, "--");
+	if (!r->alone)
+		cl_strv_add(out, "--");
 	for (size_t i = 0; i < r->nargv; i++)
 		cl_strv_add(out, r->argv[i]);
 }

@@ -21,6 +21,7 @@ const char *ct_engine_name(enum ct_engine k); /* "podman", "docker" */
 #define CT_INIT_DIR    "/.cloop" /* where cloop's own files stand in a sandbox */
 #define CT_INIT        CT_INIT_DIR "/init"
 #define CT_ENV_FILE    CT_INIT_DIR "/env"
+#define CT_PROBE       "/.cloop-isolation-probe/probe" /* where evidence is read (guide) */
 #define CT_TMP_MB      512  /* /tmp; half the memory cap where that is lower */
 #define CT_PIDS        1024 /* a request that says 0 */
 #define CT_NOFILE      1024 /* soft limit; the hard one is CT_NOFILE_HARD or ours if lower */
@@ -145,6 +146,9 @@ struct ct_request {
 	   the engine's. */
 	const char *tmp_dir;
 	const char *init_dir; /* host directory bound at CT_INIT_DIR; holds "init" */
+	/* A program that is run alone, without an init: the probe. Its path in the sandbox, where
+	   one of the mounts puts it; no init_dir then. NULL: CT_INIT runs argv. */
+	const char *alone;
 	const struct ct_mount *mounts;
 	size_t nmounts;
 	const struct ct_label *labels;

@@ -108,7 +108,8 @@ static int check_mount(const struct ct_mount *m, struct cl_err *e)
 
 static int check_mounts(const struct ct_request *r, struct cl_err *e)
 {
-	if (!r->init_dir || !ct_path_ok(r->init_dir))
+	if (r->alone ? !ct_path_ok(r->alone) || r->init_dir || r->ninit_args || r->writable_root
+		     : !r->init_dir || !ct_path_ok(r->init_dir))
 		return cl_fail(e, CL_EBUG, "no directory with cloop-init was given");
 	if (r->workspace) {
 		const struct ct_mount work = {

@@ -102,7 +102,7 @@ static bool cannot_run(const struct iso_question *q, struct iso_answer *a)
 	}
 	if (q->sandbox)
 		return false;
-	return say(a, "the probe could not run: %s",
+	return say(a, "the probe gave no evidence: %s",
 		q->failure && *q->failure ? q->failure : "it printed nothing");
 }
 

@@ -226,6 +226,8 @@ static void podman_info(const json_t *j, struct engine_info *out)
 	out->cgroup_driver = text_at(host, "cgroupManager", NULL);
 	out->host = text_at(host, "hostname", NULL);
 	out->default_runtime = text_at(host, "ociRuntime", "name");
+	out->kernel = text_at(host, "kernel", NULL);
+	out->runtime_path = text_at(host, "ociRuntime", "path");
 	out->store = text_at(store, "graphRoot", NULL);
 	out->storage_driver = text_at(store, "graphDriverName", NULL);
 	out->storage_config = text_at(store, "configFile", NULL);
@@ -236,7 +238,7 @@ static void podman_info(const json_t *j, struct engine_info *out)
 		json_is_true(json_object_get(json_object_get(host, "security"), "rootless"));
 }
 
-static void docker_info(const json_t *j, struct engine_info *out)
+static void docker_info(const json_t *j, const char *runtime, struct engine_info *out)
 {
 	json_t *runtimes = json_object_get(j, "Runtimes"), *v;
 	json_t *security = json_object_get(j, "SecurityOptions");
@@ -251,6 +253,9 @@ static void docker_info(const json_t *j, struct engine_info *out)
 	out->cgroup_driver = text_at(j, "CgroupDriver", NULL);
 	out->host = text_at(j, "Name", NULL);
 	out->default_runtime = text_at(j, "DefaultRuntime", NULL);
+	out->kernel = text_at(j, "KernelVersion", NULL);
+	out->runtime_path = text_at(
+		json_object_get(runtimes, runtime ? runtime : out->default_runtime), "path", NULL);
 	out->store = text_at(j, "DockerRootDir", NULL);
 	out->storage_driver = text_at(j, "Driver", NULL);
 	out->storage_config = cl_strdup("");
@@ -276,13 +281,25 @@ void engine_info_release(struct engine_info *i)
 	free(i->storage_config);
 	free(i->host);
 	free(i->default_runtime);
+	free(i->kernel);
+	free(i->runtime_path);
 	cl_strv_release(&i->runtimes);
 	*i = ENGINE_INFO_INIT;
 }
 
 int engine_info(const struct engine *en, struct engine_info *out, struct cl_err *e)
 {
-	const char *const podman[] = {"info", "--format", "json", NULL};
+	return engine_info_of(en, NULL, out, e);
+}
+
+int engine_info_of(
+	const struct engine *en, const char *oci_runtime, struct engine_info *out, struct cl_err *e)
+{
+	const char *runtime = oci_runtime && *oci_runtime ? oci_runtime : NULL;
+	cleanup_free char *flag = runtime ? cl_asprintf("--runtime=%s", runtime) : NULL;
+	const char *const plain[] = {"info", "--format", "json", NULL};
+	const char *const with[] = {flag, "info", "--format", "json", NULL};
+	const char *const *podman = runtime ? with : plain;
 	const char *const docker[] = {"info", "--format", "{{json .}}", NULL};
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
@@ -293,7 +310,7 @@ int engine_info(const struct engine *en, struct engine_info *out, struct cl_err 
 	if (cl_doc_parse(&d, CL_DOC_JSON, en->path, text.p, text.len, NULL, e))
 		return cl_wrap(e, "'%s info' is not what it used to be", en->path);
 	if (en->kind == CT_DOCKER)
-		docker_info(d.root, out);
+		docker_info(d.root, runtime, out);
 	else
 		podman_info(d.root, out);
 	/* docker's client answers with status 0 even when no daemon does. */

@@ -75,6 +75,8 @@ struct engine_info {
 	char *storage_config;    /* podman: the storage.conf in force; else "" */
 	char *host;              /* name of the machine that serves */
 	char *default_runtime;   /* "runc" */
+	char *kernel;            /* release of the kernel that serves the engine */
+	char *runtime_path;      /* engine_info_of: the runtime's program, or "" */
 	struct cl_strv runtimes; /* docker: every one that is registered; podman cannot tell */
 	bool runtimes_known;
 	bool selinux, rootless;
@@ -84,6 +86,9 @@ struct engine_info {
 void engine_info_release(struct engine_info *i);
 #define cleanup_engine_info __attribute__((cleanup(engine_info_release)))
 int engine_info(const struct engine *en, struct engine_info *out, struct cl_err *e);
+/* The same with runtime_path of the runtime of that name (NULL or "": the default). */
+int engine_info_of(const struct engine *en, const char *oci_runtime, struct engine_info *out,
+	struct cl_err *e);
 
 /* One container as `ps -a` lists it. */
 struct engine_container {

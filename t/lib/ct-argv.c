@@ -29,7 +29,7 @@ static const struct {
 	{"cgroup_parent", &r.cgroup_parent}, {"seccomp", &r.seccomp}, {"network", &r.network},
 	{"hostname", &r.hostname}, {"workspace", &r.workspace},
 	{"workspace_label", &r.workspace_label}, {"tmp_dir", &r.tmp_dir}, {"init_dir", &r.init_dir},
-	{"image", &r.image}};
+	{"alone", &r.alone}, {"image", &r.image}};
 
 static const struct {
 	const char *key;

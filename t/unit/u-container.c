@@ -430,6 +430,36 @@ void test_refusals__mounts(void)
 	refused(&r, "cloop-init");
 }
 
+void test_argv__a_program_alone(void)
+{
+	const struct ct_mount m = {.source = "/usr/lib/p", .target = CT_PROBE, .read_only = true};
+	const char *const init[] = {"--env", "/.cloop/env"};
+	struct ct_request r = plain();
+	cleanup_free char *line = NULL;
+
+	r.alone = CT_PROBE;
+	refused(&r, "cloop-init");
+	r.init_dir = NULL;
+	r.mounts = &m;
+	r.nmounts = 1;
+	line = line_of(&r);
+	CHECK_HAS(line, "--volume=/usr/lib/p:" CT_PROBE ":ro");
+	CHECK_HAS(line, "--entrypoint=" CT_PROBE " -- sha256:00 /bin/true");
+	CHECK(!strstr(line, CT_INIT_DIR "/") && !strstr(line, CT_INIT_DIR ":"));
+	CHECK_HAS(line, "--read-only");
+	CHECK_HAS(line, "--cap-drop=ALL");
+	r.init_args = init;
+	r.ninit_args = 2;
+	refused(&r, "cloop-init");
+	r.ninit_args = 0;
+	r.writable_root = true;
+	r.workspace = NULL;
+	refused(&r, "cloop-init");
+	r.writable_root = false;
+	r.alone = "probe";
+	refused(&r, "cloop-init");
+}
+
 void test_refusals__data(void)
 {
 	struct ct_request r = plain();
