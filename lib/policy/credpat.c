@@ -363,6 +363,33 @@ void cp_filter(unsigned char table[CP_TABLE])
 		mark(table, leads[i].lead, leads[i].any_case, i);
 }
 
+/* Leads that begin alike share a bit, so that few places have one of another's. */
+static unsigned char bit_of(char first)
+{
+	static const char *const alike[] = {"-:", "c", "g", "s", "xe", "a", "t"};
+	unsigned i = 0;
+
+	while (i < CL_ARRAY_LEN(alike) && !strchr(alike[i], first | 32) && !strchr(alike[i], first))
+		i++;
+	return (unsigned char)(1u << i);
+}
+
+void cp_nibbles(unsigned char mask[6][16])
+{
+	memset(mask, 0, 96);
+	for (size_t i = 0; i < CL_ARRAY_LEN(leads); i++)
+		for (size_t k = 0; k < 6; k++) {
+			unsigned char c = (unsigned char)leads[i].lead[k / 2];
+			bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+
+			/* The other case of a letter, every second time. */
+			if (leads[i].any_case && letter && k % 2)
+				c ^= 32;
+			mask[k / 2 * 2][c & 15] |= bit_of(leads[i].lead[0]);
+			mask[k / 2 * 2 + 1][c >> 4] |= bit_of(leads[i].lead[0]);
+		}
+}
+
 size_t cp_scrub(const char *text, size_t len, struct cl_buf *out)
 {
 	size_t done = 0, found = 0;

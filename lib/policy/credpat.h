@@ -47,6 +47,11 @@ enum cp_verdict cp_at_hint(
  */
 #define CP_TABLE 32768u
 void cp_filter(unsigned char table[CP_TABLE]);
+/*
+ * The same as sets of nibbles, for what looks at sixteen places at once: a place can start one
+ * when some bit is in all of mask[2k][b & 15] and mask[2k + 1][b >> 4], b the byte at place + k.
+ */
+void cp_nibbles(unsigned char mask[6][16]);
 static inline unsigned cp_hash(unsigned w)
 {
 	return ((w & 0xffffffu) * 0x9e3779b1u) >> 17;

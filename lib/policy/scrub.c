@@ -49,6 +49,7 @@ struct scrub {
 	size_t nblocks, blocks_cap;
 	uint32_t *heads; /* 1 << BITS / 4 chains */
 	unsigned char leads[CP_TABLE];
+	struct scrub_skip skip;
 	/* The stream: bytes that left (for what they say of those that follow), then held ones. */
 	struct cl_buf buf;
 	size_t left;
@@ -73,6 +74,7 @@ struct scrub *scrub_new(bool patterns)
 	s->heads = cl_calloc(CHAINS, sizeof(*s->heads));
 	s->buf = CL_BUF_SECRET;
 	cp_filter(s->leads);
+	scrub_skip_init(&s->skip);
 	return s;
 }
 
@@ -312,20 +314,23 @@ static size_t go_on(struct scrub *s, const struct cp_match *m)
 	return to;
 }
 
-/*
- * The next place from `i` on where a credential's lead may stand, or the end: six places are
- * asked of each eight bytes.
- */
-static size_t next_lead(const struct scrub *s, size_t i, unsigned *hint)
+/* The hint of the three bytes at a place. */
+static unsigned hint_at(const struct scrub *s, size_t i)
 {
-	const char *p = s->buf.p;
-	size_t n = s->buf.len;
+	const unsigned char *p = (const unsigned char *)s->buf.p + i;
+
+	return s->leads[cp_hash(p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16)];
+}
+
+/* Six places of each eight bytes: the first at which a lead may stand, or one of the last eight. */
+static size_t skip_narrow(const struct scrub *s, size_t i)
+{
 	const unsigned char *t = s->leads;
 
-	for (; i + 8 <= n; i += 6) {
+	for (; i + 8 <= s->buf.len; i += 6) {
 		uint64_t q;
 
-		memcpy(&q, p + i, sizeof(q));
+		memcpy(&q, s->buf.p + i, sizeof(q));
 		if (__builtin_expect(t[cp_hash((unsigned)q)] | t[cp_hash((unsigned)(q >> 8))] |
 					     t[cp_hash((unsigned)(q >> 16))] |
 					     t[cp_hash((unsigned)(q >> 24))] |
@@ -334,13 +339,22 @@ static size_t next_lead(const struct scrub *s, size_t i, unsigned *hint)
 			    0))
 			break;
 	}
-	for (; i + 2 < n; i++) {
-		unsigned w = (unsigned char)p[i] | (unsigned)(unsigned char)p[i + 1] << 8 |
-			     (unsigned)(unsigned char)p[i + 2] << 16;
+	return i;
+}
 
-		*hint = t[cp_hash(w)];
-		if (*hint)
-			return i;
+/* The next place from `i` on where a credential's lead may stand, or the end. */
+static size_t next_lead(const struct scrub *s, size_t i, unsigned *hint)
+{
+	size_t n = s->buf.len;
+
+	for (; i + 2 < n; i++) {
+		i = s->skip.wide ? scrub_skip(&s->skip, s->buf.p, i, n) : skip_narrow(s, i);
+		for (size_t end = i + (s->skip.wide ? 1 : 6); i + 2 < n && i < end; i++) {
+			*hint = hint_at(s, i);
+			if (*hint)
+				return i;
+		}
+		i--;
 	}
 	return n;
 }

@@ -28,7 +28,9 @@ static const char *learn(struct scrub *s, const char *p, const char *end)
 	return p;
 }
 
-static void run(const char *p, size_t size, bool patterns, size_t cut, struct cl_buf *out)
+/* `quiet`: after every second piece nothing comes for a while. */
+static void run(
+	const char *p, size_t size, bool patterns, size_t cut, bool quiet, struct cl_buf *out)
 {
 	cleanup_scrub struct scrub *s = scrub_new(patterns);
 	const char *text = learn(s, p, p + size);
@@ -36,6 +38,8 @@ static void run(const char *p, size_t size, bool patterns, size_t cut, struct cl
 
 	for (size_t at = 0; at < len; at += cut) {
 		scrub_feed(s, text + at, cut < len - at ? cut : len - at, out);
+		if (quiet && at / cut % 2)
+			scrub_quiet(s, out);
 		if (scrub_held(s) > size && scrub_held(s) > CP_MAX + CP_CONTEXT)
 			abort();
 	}
@@ -53,12 +57,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (size > 4096)
 		return 0;
-	run(p, size, false, size + 1, &whole);
-	run(p, size, false, cut, &pieces);
+	run(p, size, false, size + 1, false, &whole);
+	run(p, size, false, cut, false, &pieces);
 	if (whole.len != pieces.len || memcmp(whole.p, pieces.p, whole.len) != 0)
 		abort();
 	cl_buf_reset(&pieces);
-	run(p, size, true, cut, &pieces);
+	run(p, size, true, cut, false, &pieces);
+	cl_buf_reset(&pieces);
+	run(p, size, true, cut, true, &pieces);
 	(void)cp_scrub(p, size, &found);
 	cl_buf_reset(&found);
 	cl_buf_add(&found, p, size);

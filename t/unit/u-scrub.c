@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/b64.h"
 #include "base/mem.h"
+#include "policy/credpat.h"
 #include "policy/scrub.h"
 #include "policy/scrub_internal.h"
 #include "unit.h"
@@ -291,5 +292,39 @@ void test_quiet__property(void)
 			UNIT_FAIL("'%s' became '%s'", text.p, out.p);
 		if (!scrub_count(s))
 			CHECK_STR(out.p, text.p);
+	}
+}
+
+/* Looking at many places at once passes over none at which a credential can start. */
+void test_skip__misses_no_lead(void)
+{
+	static const char *const pieces[] = {"ghp_", "token", "TOKEN", "ToKeN", "eyJ", "sk-",
+		"AKIA", "://", "-----BEGIN ", "Authorization", "bEARER", "xoxb-", "client_secret",
+		"clet1.", "AWS_secret_access_key", "a", "st", " ", "\xff", "\n", "gh", "cl"};
+	static unsigned char table[CP_TABLE];
+	struct scrub_skip skip;
+
+	cp_filter(table);
+	scrub_skip_init(&skip);
+	for (int round = 0; round < 3000 && !unit_failures; round++) {
+		cleanup_buf struct cl_buf b = CL_BUF_INIT;
+		size_t next = 0;
+
+		for (unsigned i = 0, n = rnd(40); i < n; i++)
+			cl_buf_adds(&b, pieces[rnd(CL_ARRAY_LEN(pieces))]);
+		for (size_t at = 0; at + 2 < b.len; at++) {
+			unsigned char p[3];
+
+			memcpy(p, b.p + at, 3);
+			if (at >= next)
+				next = scrub_skip(&skip, b.p, at, b.len);
+			CHECK(next >= at);
+			if (at < next &&
+				table[cp_hash(p[0] | (unsigned)p[1] << 8 | (unsigned)p[2] << 16)] &&
+				cp_at(b.p, b.len, at, true, &(struct cp_match){0}) == CP_YES)
+				UNIT_FAIL("place %zu of '%s' was passed over", at, b.p);
+			if (at == next)
+				next++;
+		}
 	}
 }
