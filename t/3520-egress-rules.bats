@@ -243,6 +243,33 @@ port 22 is not one of the ports of executor box (80, 443)"
 	exits 0 rules clear -p "$P"
 }
 
+@test "what a project is bound to is what its rules are held against and answered for" {
+	a_hub
+	export CLOOP_SECRET_KEY_FILE=$CLOOP_DIR/cloop-secret-key
+	exits 1 rules set -p "$P" --cidrs 10.9.0.0/24 --ports 22
+	cloop executor bind -p "$P" narrow > /dev/null
+	exits 0 rules set -p "$P" --cidrs 10.9.0.0/24 --ports 22
+	exits 0 cloop-egress effective -p "$P" --check 10.9.0.1:22
+	exits 1 cloop-egress effective -p "$P" -e box --check 10.9.0.1:22
+	cloop executor bind --default narrow > /dev/null
+	exits 0 cloop-egress effective --policy
+	has "$(cloop-egress effective)" "from executor narrow"
+}
+
+@test "a feature's directory has its project's rules" {
+	a_hub
+	mkdir -p "$P/.cloop/features/one"
+	rules set -p "$P" --internet --ports 443 > /dev/null
+	exits 0 rules show -p "$P/.cloop/features/one"
+	has "$output" "rules of project $P: version 1"
+	exits 1 cloop-egress effective -p "$P/.cloop/features/one" --check 1.1.1.1:80
+	exits 0 cloop-egress fits "rules:project:$P/.cloop/features/one" executor:box
+	exits 0 rules set -p "$P/.cloop/features/one" --internet --ports 80
+	has "$output" "rules of project $P: version 2"
+	exits 0 rules clear -p "$P/.cloop/features/one"
+	has "$output" "rules of project $P: version 3, cleared"
+}
+
 @test "the effective policy has every level, and says which decides" {
 	a_hub
 	exits 0 cloop-egress effective -p "$P"

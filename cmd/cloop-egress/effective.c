@@ -37,7 +37,7 @@ static int scope_open(
 		if (fd < 0)
 			return -1;
 	}
-	return id ? cfg_executor_find(&r->cfg, id, x, e) : cfg_executor(&r->cfg, NULL, x, e);
+	return rules_executor(r, id, x, e);
 }
 
 /* No filter: everything, or nothing at all. */

@@ -5,6 +5,7 @@
 #include "sys/git.h"
 #include "work/ctx.h"
 #include "work/levels.h"
+#include "work/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,7 @@ static int read_stored(struct cl_ctx *c, const char *text, struct operand *out, 
 	cleanup_eg_stack struct eg_stack s = EG_STACK_INIT;
 	cleanup_hub struct hub hub = HUB_INIT;
 	cleanup_store struct store *store = NULL;
-	cleanup_free char *real = NULL;
+	cleanup_free char *project = NULL;
 	static const char *const levels[] = {"executor", "device", "virtual", "project"};
 	struct store_rules_of of = {NULL, strchr(text, ':')};
 
@@ -85,8 +86,12 @@ static int read_stored(struct cl_ctx *c, const char *text, struct operand *out, 
 			"virtual)",
 			text);
 	/* One that is gone has its rules still. */
-	real = strcmp(of.level, "project") ? NULL : realpath(of.subject, NULL);
-	of.subject = real ? real : of.subject;
+	if (!strcmp(of.level, "project")) {
+		cleanup_free char *real = realpath(of.subject, NULL);
+
+		project = work_project_of(real ? real : of.subject);
+		of.subject = project;
+	}
 	free(out->name);
 	out->name = work_level_name(of.level, of.subject);
 	if (hub_store_from_ctx(c, STORE_RO, &hub, &store, e) ||

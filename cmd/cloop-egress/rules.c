@@ -9,6 +9,8 @@
 #include "sys/clock.h"
 #include "sys/confine.h"
 #include "sys/path.h"
+#include "work/fleet.h"
+#include "work/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,26 +28,21 @@ void rules_scope_release(struct rules_scope *r)
 /* A project that is gone still has its rules: its path as it is typed then. */
 static int find_project(const char *dir, bool must_exist, struct rules_scope *r, struct cl_err *e)
 {
-	struct confine_ask ask = {
-		.dir = dir, .purpose = CONFINE_RUN, .manage = true, .hub = r->hub.dir};
 	cleanup_confine_dir struct confine_dir d = CONFINE_DIR_INIT;
+	cleanup_free char *path = NULL;
 	cleanup_fd int fd = -1;
 
 	if (must_exist) {
-		if (confine_check(&ask, &d, e)) {
-			if (!e->constraint[0])
-				(void)cl_constraint(e, "project");
+		if (work_confine(r->store, &r->hub, &r->cfg, dir, CONFINE_RUN, &d, e))
 			return -1;
-		}
-		r->project = cl_steal(&d.path);
-		return 0;
+		path = cl_steal(&d.path);
+	} else {
+		fd = sys_resolve_dir(dir, &path, e);
+		if (fd < 0 && (e->code != CL_ENOTFOUND || *dir != '/'))
+			return -1;
 	}
-	fd = sys_resolve_dir(dir, &r->project, e);
-	if (fd >= 0)
-		return 0;
-	if (e->code != CL_ENOTFOUND || *dir != '/')
-		return -1;
-	r->project = cl_strdup(dir);
+	/* The rules of a feature's directory are those of its project. */
+	r->project = work_project_of(path ? path : dir);
 	return 0;
 }
 
@@ -73,6 +70,27 @@ int rules_scope_open(struct cl_ctx *c, enum store_mode mode, bool one, bool must
 
 /* --- what is above --- */
 
+int rules_executor(const struct rules_scope *r, const char *id, const struct cfg_executor **x,
+	struct cl_err *e)
+{
+	cleanup_fleet struct work_fleet fleet = WORK_FLEET_INIT;
+	cleanup_free char *project = r->project ? work_project_of(r->project) : NULL;
+	struct work_node *node;
+	enum reg_how how;
+
+	if (id || !r->cfg.nexecutors)
+		return cfg_executor_find(&r->cfg, id, x, e);
+	if (work_fleet_read(r->store, r->hub.dir, &r->cfg, sys_now_ms(), &fleet, e))
+		return -1;
+	if (work_resolve(r->store, &fleet, NULL, project, &node, &how, e)) {
+		/* Not status 1, which is an answer. */
+		if (cl_err_exit(e) == 1)
+			e->code = CL_ECONFIG;
+		return -1;
+	}
+	return cfg_executor(&r->cfg, node->x->id, x, e);
+}
+
 /* The executor whose levels bound the rules. */
 static int find_executor(struct cl_ctx *c, const struct rules_scope *r,
 	const struct cfg_executor **x, struct cl_err *e)
@@ -81,7 +99,7 @@ static int find_executor(struct cl_ctx *c, const struct rules_scope *r,
 
 	if (!r->project && cl_given(c, "on"))
 		return cl_usage(c, e, "--on goes with --project");
-	return on ? cfg_executor_find(&r->cfg, on, x, e) : cfg_executor(&r->cfg, NULL, x, e);
+	return rules_executor(r, on, x, e);
 }
 
 static int no_filter(struct cl_ctx *c, const struct rules_scope *r, const struct cfg_executor *x,

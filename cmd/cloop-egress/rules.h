@@ -29,6 +29,13 @@ void rules_scope_release(struct rules_scope *r);
 int rules_scope_open(struct cl_ctx *c, enum store_mode mode, bool one, bool must_exist,
 	struct rules_scope *r, struct cl_err *e);
 
+/*
+ * The executor with that id; NULL: the one that a run of r->project would get, which is what it
+ * is bound to or the default (DECISIONS D8). CL_ECONFIG, constraint "executor".
+ */
+int rules_executor(const struct rules_scope *r, const char *id, const struct cfg_executor **x,
+	struct cl_err *e);
+
 /* What a new set of an executor is held against. */
 struct rules_cut {
 	struct cl_ctx *c;

@@ -2,6 +2,7 @@
 #include "work/levels.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "work/project.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -157,10 +158,12 @@ unsigned work_rules_below(const char *level)
 static int read_rules(const struct hub *h, struct store *s, const struct cfg_executor *x,
 	const char *project, unsigned rules, struct store_rules out[LEVELS], struct cl_err *e)
 {
+	/* A feature's directory is its project's. */
+	cleanup_free char *of_project = project ? work_project_of(project) : NULL;
 	struct store_rules_of of[LEVELS];
 
 	for (size_t i = 0; i < LEVELS; i++) {
-		const char *subject = order[i].bit == WORK_RULES_PROJECT ? project : x->id;
+		const char *subject = order[i].bit == WORK_RULES_PROJECT ? of_project : x->id;
 
 		of[i] = (struct store_rules_of){
 			order[i].level, rules & order[i].bit ? subject : NULL};
