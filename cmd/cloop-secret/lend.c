@@ -5,7 +5,7 @@
  */
 #include "secret.h"
 #include "base/mem.h"
-#include "work/lease.h"
+#include "work/app_token.h"
 
 #include <errno.h>
 #include <string.h>
@@ -101,4 +101,40 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	if (keyed_open(c, &k, e))
 		return -1;
 	return lease_renew(&k, id, NULL, 0, &l, e) || hand_over(l, e) ? -1 : 0;
+}
+
+/* A line of JSON, and two lines of tokens, either of which may be empty. */
+static int split(const struct seal_buf *in, struct lease_text line[3], struct cl_err *e)
+{
+	const char *p = in->p ? (const char *)in->p : "";
+
+	for (size_t i = 0; i < 3; i++) {
+		line[i] = (struct lease_text){p, strcspn(p, "\n")};
+		if (p[line[i].len] != '\n')
+			return cl_fail(e, CL_EDATA, "the question has %zu lines and not three", i);
+		p += line[i].len + 1;
+	}
+	return 0;
+}
+
+int cmd_secret_drop(struct cl_ctx *c, struct cl_err *e)
+{
+	static const char *const keys[] = {"lease_id", "grant_id", "reason"};
+	cleanup_keyed struct keyed k = KEYED_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_seal struct seal_buf in = SEAL_BUF_INIT;
+	struct lease_text line[3];
+
+	(void)alarm(SECONDS);
+	if (keyed_without(c, STORE_RW, &k, e) ||
+		seal_read_fd(STDIN_FILENO, "standard input", QUESTION_MAX, &in, e) ||
+		split(&in, line, e) ||
+		cl_doc_parse(&d, CL_DOC_JSON, "-", line[0].p, line[0].len, NULL, e) ||
+		cl_doc_closed(&d, d.root, "", keys, CL_ARRAY_LEN(keys), e))
+		return -1;
+	for (size_t i = 0; i < CL_ARRAY_LEN(keys); i++)
+		if (!text_of(&d, keys[i]))
+			return cl_fail(e, CL_EDATA, "'%s' of the question is no text", keys[i]);
+	return app_token_end(&k, text_of(&d, "lease_id"), text_of(&d, "grant_id"), line[1], line[2],
+		text_of(&d, "reason"), e);
 }

@@ -11,6 +11,7 @@
 #include "sys/net.h"
 #include "sys/nft_trace.h"
 #include "sys/path.h"
+#include "work/app_token.h"
 #include "work/blocked.h"
 #include "work/rundir.h"
 
@@ -105,6 +106,25 @@ static void entries(const char *dir, struct cl_strv *out)
 		(void)closedir(d);
 }
 
+struct ending {
+	struct sweep *s;
+	struct store *store;
+	const struct rundir *rd;
+};
+
+/* Tokens that the run still had end at GitHub too, before nobody has them. */
+static int end_tokens(const struct store_lease *l, void *arg, struct cl_err *e)
+{
+	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
+	const struct ending *x = arg;
+	size_t failed;
+
+	(void)e;
+	app_slots_take(x->store, l->id, x->rd, NULL, &tokens);
+	app_slots_end(x->s->hub_dir, l->id, &tokens, "the run is over", &failed);
+	return 0;
+}
+
 static void rundirs(struct sweep *s, struct store *store)
 {
 	cleanup_free char *dir = cl_asprintf("%s/w", s->run_base);
@@ -113,10 +133,14 @@ static void rundirs(struct sweep *s, struct store *store)
 	entries(dir, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		cleanup_rundir struct rundir rd = {0};
+		struct cl_err e;
 
 		if (!left_over(store, names.v[i]))
 			continue;
 		rundir_init(&rd, s->run_base, names.v[i]);
+		(void)store_lease_each(store,
+			&(struct store_lease_filter){.sandbox = names.v[i], .ended_too = true},
+			end_tokens, &(struct ending){s, store, &rd}, &e);
 		rundir_remove(&rd);
 		did(s, "the runtime folder", names.v[i]);
 	}

@@ -153,6 +153,8 @@ int forge_token_mint(
 
 	add_common(k, o, g->secret_name);
 	(void)json_object_set_new(o, "constraints", sec_constraints_json(g->constraints));
+	if (g->timeout_ms)
+		(void)json_object_set_new(o, "timeout_ms", json_integer(g->timeout_ms));
 	if (g->scope)
 		(void)json_object_set_new(o, "scope", json_deep_copy(g->scope));
 	rc = run("mint", o, g->payload, g->len, &r, e) || take(&r.out, out, e) ? -1 : 0;
@@ -179,29 +181,48 @@ static void add_text(json_t *o, const char *key, const char *text)
 		(void)json_object_set_new(o, key, cl_json_string(text));
 }
 
-int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+/* `why`: it was not destroyed; NULL: it was. */
+static void write_end(struct keyed *k, const struct forge_end *t, const char *why)
 {
-	int rc = destroy(k, t, e);
 	json_t *detail = json_object();
 	struct cl_err ignored;
 	char when[32];
 
 	cl_format_time(t->expires_at, when);
-	if (rc) {
-		(void)cl_wrap(e, "the token was not destroyed and lives until %s", when);
+	if (why)
 		(void)json_object_set_new(detail, "decision", json_string("deny"));
-	}
 	add_text(detail, "secret_id", t->secret_id);
 	add_text(detail, "secret_name", t->secret_name);
 	add_text(detail, "grant_id", t->grant_id);
 	add_text(detail, "lease_id", t->lease_id);
 	(void)json_object_set_new(detail, "kind", json_string("github_app"));
 	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
-	add_text(detail, "reason", rc ? e->msg : t->reason);
+	add_text(detail, "reason", why ? why : t->reason);
 	/* Best effort: what became of the token does not depend on the row. */
 	(void)keyed_audit(k, "github_app.token_destroy", "secret", t->secret_id ? t->secret_id : "",
 		detail, &ignored);
+}
+
+int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+{
+	int rc = destroy(k, t, e);
+	char when[32];
+
+	cl_format_time(t->expires_at, when);
+	if (rc)
+		(void)cl_wrap(e, "the token was not destroyed and lives until %s", when);
+	write_end(k, t, rc ? e->msg : NULL);
 	return rc;
+}
+
+void forge_token_lost(struct keyed *k, const struct forge_end *t)
+{
+	cleanup_free char *why = NULL;
+	char when[32];
+
+	cl_format_time(t->expires_at, when);
+	why = cl_asprintf("nobody has the token any more, so it lives until %s", when);
+	write_end(k, t, why);
 }
 
 int forge_discover(struct keyed *k, enum forge_list what, const char *secret_name,

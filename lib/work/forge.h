@@ -27,8 +27,11 @@
 #include "policy/secret_constraint.h"
 #include "work/keyed.h"
 
-/* A token is replaced when this much of its hour is left, in seconds. */
-#define FORGE_DUE 600
+/*
+ * A token is replaced when this much of its hour is left, in seconds: what a lease lasts, so that none
+ * ends in the middle of one.
+ */
+#define FORGE_DUE 900
 
 /* What a token is asked for. All borrowed. */
 struct forge_grant {
@@ -42,6 +45,7 @@ struct forge_grant {
 	 * the grant still gives them, and none that came since.
 	 */
 	const json_t *scope;
+	int64_t timeout_ms; /* for all that GitHub is asked; 0: two minutes */
 };
 
 struct forge_token {
@@ -83,6 +87,9 @@ struct forge_end {
  * root key: keyed_without is enough. -1 with *e when it may live on.
  */
 int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e);
+
+/* The row of one whose text nobody has any more: it lives until its end. */
+void forge_token_lost(struct keyed *k, const struct forge_end *t);
 
 enum forge_list { FORGE_INSTALLATIONS, FORGE_REPOSITORIES };
 /*

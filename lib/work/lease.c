@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a lease would be: grants found, judged, opened and narrowed. Nothing is written. */
 #include "work/lease.h"
+#include "work/app_token.h"
 #include "work/lease_internal.h"
 
 #include "base/mem.h"
@@ -17,6 +18,7 @@ static void aimed_free(struct lease_aimed *a)
 	cl_strv_release(&a->names);
 	cl_strv_release(&a->paths);
 	free(a->candidates);
+	forge_token_release(&a->app);
 	sec_reasons_release(&a->reasons);
 	free(a);
 }
@@ -147,14 +149,10 @@ static int open_aimed(struct lease_case *d, struct lease_aimed *a, struct cl_err
 			"name were altered in state.db");
 		return cl_slug(e, "forged_grant");
 	}
-	if (a->view.kind == SEC_GITHUB_APP) {
-		(void)cl_fail(e, CL_EUNAVAIL,
-			"an installation token has to be asked of GitHub, and "
-			"no lease of this release does");
-		return cl_fix(e, "grant a github_pat, narrowed to the same repositories");
-	}
 	if (secret_open(d->k, &s, &a->payload, e))
 		return -1;
+	if (a->view.kind == SEC_GITHUB_APP)
+		return app_token_offer(d, a, e);
 	return a->view.kind == SEC_LOCAL_REPO ? find_candidates(a, e) : 0;
 }
 
@@ -171,7 +169,9 @@ void lease_case_build(struct lease_case *d)
 			.len = a->payload.len,
 			.refusal = a->refused ? &a->refusal : NULL,
 			.candidates = a->candidates,
-			.ncandidates = a->names.n};
+			.ncandidates = a->names.n,
+			.token = a->refused ? NULL : (const char *)a->app.token.p,
+			.token_expires_at = a->app.expires_at};
 	}
 	sec_lease_build(offers, d->n, d->now / 1000, &d->lease);
 	free(offers);

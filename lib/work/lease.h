@@ -16,6 +16,7 @@
 #include "policy/secret_lease.h"
 #include "seal/mem.h"
 #include "store/lease.h"
+#include "work/forge.h"
 #include "work/secrets.h"
 
 /* Who asks. All borrowed. */
@@ -194,6 +195,10 @@ struct lease_aimed {
 	struct cl_err refusal;
 	struct cl_strv names, paths;
 	struct sec_candidate *candidates;
+	struct forge_token app; /* github_app: the token that it delivers */
+	bool app_new;           /* it was asked for now */
+	/* Why the one that is there could not be replaced: it stays while it is good. */
+	struct cl_err app_late;
 };
 struct lease_case {
 	struct keyed *k;
@@ -201,6 +206,10 @@ struct lease_case {
 	struct sec_labels labels;
 	int64_t now;    /* Unix milliseconds */
 	bool everybody; /* keep grants that are not for the requester too */
+	/* Tokens are asked of GitHub; else this is a dry run, which asks nobody for any. */
+	bool lend;
+	int64_t lend_until;            /* sys_mono_ms: when GitHub must have answered */
+	const struct app_slots *slots; /* work/app_token.h: of the lease that is renewed, or NULL */
 	unsigned char pub[SEAL_KEY];
 	bool known;
 	struct lease_aimed **v; /* pointers: offers borrow from what they point to */

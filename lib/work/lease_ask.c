@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "sys/proc.h"
 #include "work/lease_wire.h"
+#include "work/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -85,7 +86,7 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	struct lease **out, struct cl_err *e)
 {
 	cleanup_free char *path = cl_sibling("cloop-secret"), *dir = cl_strdup(a->hub_dir);
-	cleanup_free char *word = cl_strdup(verb);
+	cleanup_free char *word = cl_strdup(verb), *base = work_run_base();
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	char *argv[] = {(char *)"cloop-secret", (char *)"-C", dir, word, (char *)"--json", NULL};
 	cleanup_talk struct talk t = {-1, {-1, -1}, {-1, -1}};
@@ -97,6 +98,7 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	if (talk_open(&t, question, e))
 		return -1;
 	cl_strv_add(&env, "PATH=" SYS_PATH);
+	cl_strv_addf(&env, "CLOOP_RUN_DIR=%s", base);
 	if (a->key_file)
 		cl_strv_addf(&env, "CLOOP_SECRET_KEY_FILE=%s", a->key_file);
 	if (a->key)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A lease lives on with what its grants allow now. */
 #include "work/lease.h"
+#include "work/app_token.h"
 #include "work/lease_internal.h"
 #include "work/lease_wire.h"
+#include "work/paths.h"
 
 #include "base/mem.h"
 #include "base/num.h"
@@ -12,12 +14,15 @@
 #include <string.h>
 
 #define TRIES 8
+/* How many times a grant may have been edited since its token was asked for. */
+#define CHAIN 16
 
 struct renewal {
 	struct keyed *k;
 	struct store_lease row;
 	struct lease_case c;
-	struct cl_strv held; /* ids of the grants that it stood on */
+	struct cl_strv held;    /* ids of the grants that it stood on */
+	struct app_slots slots; /* tokens of Apps that it has out */
 	struct seal_buf bytes;
 	bool won;
 };
@@ -27,6 +32,7 @@ static void renewal_release(struct renewal *r)
 	store_lease_release(&r->row);
 	lease_case_release(&r->c);
 	cl_strv_release(&r->held);
+	app_slots_release(&r->slots);
 	seal_buf_release(&r->bytes);
 }
 #define cleanup_renewal __attribute__((cleanup(renewal_release)))
@@ -61,6 +67,47 @@ static int over(const struct store_lease *l, int64_t now, struct cl_err *e)
 	return cl_fix(e, "an ended lease is never renewed; a new run gets a new one");
 }
 
+/* The token is of the grant that its own one is now, where that is one the lease stands on. */
+static int name_slot(struct renewal *r, struct app_slot *slot, struct cl_err *e)
+{
+	cleanup_free char *next = cl_strdup(slot->row.grant_id);
+
+	for (int i = 0; i < CHAIN; i++) {
+		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
+
+		if (cl_strv_has(&r->held, next)) {
+			slot->is = cl_steal(&next);
+			return 0;
+		}
+		if (store_grant_get(r->k->store, next, &g, e))
+			return -1;
+		if (!g.superseded_by)
+			return 0;
+		free(next);
+		next = cl_strdup(g.superseded_by);
+	}
+	return 0;
+}
+
+/* What the holder has of tokens, which nobody else does. */
+static int find_slots(struct renewal *r, struct cl_err *e)
+{
+	cleanup_free char *base = work_run_base();
+	cleanup_rundir struct rundir rd = {0};
+
+	if (app_slots_find(r->k->store, r->row.id, &r->slots, e))
+		return -1;
+	for (size_t i = 0; i < r->slots.n; i++)
+		if (name_slot(r, &r->slots.v[i], e))
+			return -1;
+	if (r->slots.n && r->row.sandbox) {
+		rundir_init(&rd, base, r->row.sandbox);
+		app_slots_read(&r->slots, &rd);
+	}
+	r->c.slots = &r->slots;
+	return 0;
+}
+
 static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now, struct cl_err *e)
 {
 	const struct lease_request ask = {
@@ -72,6 +119,7 @@ static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now
 
 	if (lease_case_open(&r->c, r->k, &ask, e))
 		return -1;
+	r->c.lend = true;
 	/* One whose subject no longer fits is told of, and not passed over. */
 	r->c.everybody = true;
 	for (size_t i = 0; i < r->held.n; i++) {
@@ -128,7 +176,7 @@ static int write_rows(struct renewal *r, struct cl_err *e)
 	rc = store_begin(r->k->store, &t, e) ||
 	     (n ? store_lease_renew(r->k->store, &r->row, holds, n, &r->won, e) : end_empty(r, e));
 	free(holds);
-	if (rc || (r->won && (write_holds(r, e) ||
+	if (rc || (r->won && (write_holds(r, e) || app_token_write(&r->c, r->row.seq, e) ||
 				     lease_write_rows(&r->c, "secret.renew", &r->row, e))))
 		return -1;
 	return store_commit(&t, e);
@@ -137,16 +185,24 @@ static int write_rows(struct renewal *r, struct cl_err *e)
 static int renew(struct renewal *r, const char *id, const struct sec_labels *labels, int64_t now,
 	struct cl_err *e)
 {
+	int rc;
+
 	if (store_lease_get(r->k->store, id, &r->row, e) || over(&r->row, now, e) ||
 		store_hold_each(r->k->store, r->row.seq, keep_held, &r->held, e) ||
-		judge(r, labels, now, e))
+		find_slots(r, e) || judge(r, labels, now, e))
 		return -1;
+	app_token_undo(&r->c, false, "it is not delivered");
 	if (r->c.lease.nmaterials)
 		lease_place(&r->c.lease, r->row.id);
-	return lease_pack(&r->c.lease, r->c.lease.nmaterials ? r->row.id : "", &r->bytes, e) ||
-			       write_rows(r, e)
-		       ? -1
-		       : 0;
+	rc = lease_pack(&r->c.lease, r->c.lease.nmaterials ? r->row.id : "", &r->bytes, e) ||
+			     write_rows(r, e)
+		     ? -1
+		     : 0;
+	if (rc || !r->won)
+		app_token_undo(&r->c, true, "the lease was not renewed");
+	else
+		app_token_settle(&r->c, r->row.id);
+	return rc;
 }
 
 int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels, int64_t now,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking a lease: its rows, and what is written about it. */
 #include "work/lease.h"
+#include "work/app_token.h"
 #include "work/lease_internal.h"
 #include "work/lease_wire.h"
 
@@ -36,6 +37,33 @@ static void who_asked(json_t *detail, const struct lease_case *c, const struct s
 		(void)json_object_set_new(detail, "run_id", json_string(l->run_id));
 }
 
+/* How wide a token was asked for, and until when it is good. */
+static void about_token(const struct lease_aimed *a, json_t *detail)
+{
+	char when[32];
+
+	if (!a->app_new)
+		return;
+	cl_format_time(a->app.expires_at, when);
+	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
+	(void)json_object_set(detail, "token_scope", a->app.scope);
+}
+
+/* A token that could not be replaced, and stays for as long as it is good. */
+static int write_late(const struct lease_case *c, const struct lease_aimed *a, const char *action,
+	const struct store_lease *l, struct cl_err *e)
+{
+	json_t *detail;
+
+	if (!a->app_late.code)
+		return 0;
+	detail = grant_audit(&a->row);
+	(void)json_object_set_new(detail, "decision", json_string("deny"));
+	(void)json_object_set_new(detail, "reason", cl_json_string(a->app_late.msg));
+	who_asked(detail, c, l);
+	return audit(c, action, a->row.secret_id, detail, e);
+}
+
 /* A row for each grant aimed at the requester, and one for the whole. */
 static int write_audit(const struct lease_case *c, const char *action, const struct store_lease *l,
 	struct cl_err *e)
@@ -50,7 +78,10 @@ static int write_audit(const struct lease_case *c, const char *action, const str
 		who_asked(detail, c, l);
 		if (r)
 			(void)json_object_set_new(detail, "reason", cl_json_string(r->error.msg));
-		if (audit(c, action, c->v[i]->row.secret_id, detail, e))
+		else
+			about_token(c->v[i], detail);
+		if (audit(c, action, c->v[i]->row.secret_id, detail, e) ||
+			(!r && write_late(c, c->v[i], action, l, e)))
 			return -1;
 	}
 	sum = json_pack("{s:I, s:I, s:I}", "delivered", (json_int_t)c->lease.nmaterials, "refused",
@@ -140,7 +171,8 @@ static int write_lease(struct lease_case *c, struct store_lease *l, bool *won, s
 
 	*won = true;
 	if (!rc && l->id)
-		rc = store_lease_insert(c->k->store, l, holds, c->lease.nmaterials, won, e);
+		rc = store_lease_insert(c->k->store, l, holds, c->lease.nmaterials, won, e) ||
+		     (*won && app_token_write(c, l->seq, e));
 	free(holds);
 	if (rc || (*won && lease_write_rows(c, "secret.lease", l, e)))
 		return -1;
@@ -162,19 +194,25 @@ static int try_take(struct keyed *k, const struct lease_request *r, struct lease
 	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
 	cleanup_seal struct seal_buf bytes = SEAL_BUF_INIT;
 	char id[LEASE_ID_SIZE] = "";
+	int rc;
 
+	/* Drawn first: once a token is there, nothing may be left half done. */
+	if (sys_new_id("lease_", 24, id, sizeof(id), e))
+		return -1;
+	c.lend = true;
 	if (lease_judge(&c, k, r, e))
 		return -1;
-	if (c.lease.nmaterials) {
-		if (sys_new_id("lease_", 24, id, sizeof(id), e))
-			return -1;
+	app_token_undo(&c, false, "it is not delivered");
+	if (c.lease.nmaterials)
 		lease_place(&c.lease, id);
-	}
+	else
+		id[0] = '\0';
 	make_row(&c, r, id, &row);
 	/* Packed before it is written: what cannot be held is not lent. */
-	if (lease_pack(&c.lease, id, &bytes, e) || write_lease(&c, &row, won, e))
-		return -1;
-	return *won ? lease_parse(&bytes, out, e) : 0;
+	rc = lease_pack(&c.lease, id, &bytes, e) || write_lease(&c, &row, won, e) ? -1 : 0;
+	if (rc || !*won)
+		app_token_undo(&c, true, "the lease was not made");
+	return !rc && *won ? lease_parse(&bytes, out, e) : rc;
 }
 
 int lease_busy(const char *what, struct cl_err *e)

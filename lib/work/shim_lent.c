@@ -9,6 +9,7 @@
 #include "policy/secret_kind.h"
 #include "store/secret.h"
 #include "sys/clock.h"
+#include "work/app_token.h"
 #include "work/delivery.h"
 #include "work/lease_ask.h"
 
@@ -98,6 +99,27 @@ static int deliverable(const struct lease *l, struct cl_err *e)
 			it->grant_id);
 	}
 	return 0;
+}
+
+/* ---- tokens of GitHub Apps, which end at GitHub too ---- */
+
+/* Before anything is wiped: afterwards nobody has them. `l` is one that was not delivered, or NULL. */
+static void take_tokens(struct shim *s, const struct lease *l, struct app_slots *out)
+{
+	if (s->lent.id && s->store)
+		app_slots_take(s->store, s->lent.id, &s->rd, l, out);
+}
+
+static void end_tokens(struct shim *s, const struct app_slots *tokens, const char *reason)
+{
+	size_t failed;
+
+	app_slots_end(s->job.hub, s->lent.id, tokens, reason, &failed);
+	if (failed)
+		shim_note(s, "lease",
+			"%zu tokens could not be destroyed at GitHub and live until their end; the "
+			"audit trail has it as github_app.token_destroy",
+			failed);
 }
 
 /* ---- taking ---- */
@@ -190,13 +212,19 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	if (!l->nitems)
 		return 0;
 	s->lent.id = cl_strdup(l->id);
-	if (deliverable(l, e))
+	rc = deliverable(l, e);
+	if (!rc) {
+		parts_make(l, &p);
+		rc = delivery_make(&s->rd, &p.d, s->job.uid, s->job.gid, e);
+		parts_release(&p);
+	}
+	if (rc) {
+		cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
+
+		take_tokens(s, l, &tokens);
+		end_tokens(s, &tokens, "it was not delivered");
 		return -1;
-	parts_make(l, &p);
-	rc = delivery_make(&s->rd, &p.d, s->job.uid, s->job.gid, e);
-	parts_release(&p);
-	if (rc)
-		return -1;
+	}
 	s->lent.dir = cl_strdup(l->dir);
 	watch_env(s);
 	plan_renewal(s, l->expires_at);
@@ -347,13 +375,17 @@ static bool taken_back(struct shim *s, struct lease_take_backs *t)
 static void give_up(struct shim *s, const char *why)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
-	size_t removed = delivery_scrub(&s->rd);
+	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
+	size_t removed;
 
+	take_tokens(s, NULL, &tokens);
+	removed = delivery_scrub(&s->rd);
 	s->lent.over = true;
 	s->due.renew = s->due.look = 0;
 	shim_note(s, "lease", "%s: %zu files were taken back", why, removed);
 	if (taken_back(s, &t))
 		settle(s, &t, removed);
+	end_tokens(s, &tokens, "taken back");
 }
 
 static void deliver_again(struct shim *s, const struct lease *l)
@@ -461,17 +493,22 @@ void shim_lent_end(struct shim *s)
 {
 	cleanup_free char *who = cl_asprintf("run:%s", s->job.row.run_id ? s->job.row.run_id : "");
 	const struct lease_actor actor = {who, sys_now_ms()};
+	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
+	cleanup_held struct lease *late = NULL;
 	struct cl_err e;
 
 	if (s->lent.env_watch >= 0)
 		(void)close(cl_steal_fd(&s->lent.env_watch));
 	s->due.env = s->due.look = s->due.renew = 0;
-	delivery_drop(&s->rd);
+	/* A renewal that is on its way may bring a token that then must end too. */
 	if (s->lent.asking) {
 		(void)pthread_join(s->lent.thread, NULL);
-		lease_free(cl_steal(&s->lent.got));
+		late = cl_steal(&s->lent.got);
 		s->lent.asking = false;
 	}
+	take_tokens(s, late, &tokens);
+	delivery_drop(&s->rd);
+	end_tokens(s, &tokens, "the run is over");
 	if (s->lent.id && s->store &&
 		lease_release(s->store, &actor, s->lent.id, "the run is over", &e))
 		shim_note(s, "lease", "its end could not be recorded: %s", e.msg);

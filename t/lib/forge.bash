@@ -24,7 +24,8 @@ forge_certs() {
 		-extfile <(echo "subjectAltName=DNS:forge.localhost,DNS:web.localhost,DNS:evil.localhost,DNS:api.github.com") 2>/dev/null
 }
 
-# forge_start DIR : the stand-in with an App 42 that has two installations.
+# forge_start DIR : the stand-in with an App 42 that has two installations; in the network namespace
+# FORGE_NS, where that is set.
 forge_start() {
 	local d=$1
 	mkdir -p "$d"
@@ -41,7 +42,7 @@ forge_start() {
 		{"id": 7, "account": "alice", "type": "User", "selection": "all", "suspended": true,
 		 "permissions": {"contents": "read"}, "repositories": []}]}
 	END
-	python3 "$SRC/t/lib/githubd.py" "$d" 3>&- > "$d/out" 2>&1 &
+	${FORGE_NS:+nsenter "--net=/run/netns/$FORGE_NS"} python3 "$SRC/t/lib/githubd.py" "$d" 3>&- > "$d/out" 2>&1 &
 	echo $! > "$d/pid"
 	wait_for test -s "$d/proxy-port"
 }

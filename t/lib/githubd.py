@@ -6,7 +6,8 @@ DIR/github.json  {"app_id", "installations": [{"id", "account", "type", "selecti
 DIR/app.pub      the App's public key (PEM)
 DIR/cert.pem, DIR/key.pem   the server's certificate and key
 DIR/modes        lines "CALL MODE": how a call fails from now on; CALL is installations, mint,
-                 inventory (the mint of a token that may read metadata only), repositories, destroy
+                 inventory (the mint of a token that may read metadata only), repositories, destroy;
+                 the mode "wait" goes on once DIR/go is there
 DIR/log          a line of JSON for every request; of a token only a number
 DIR/port, DIR/check-port, DIR/proxy-port    where it listens: TLS for the API, plain for nginx's
                  auth_request, and an HTTP proxy for which every host is the API
@@ -157,6 +158,12 @@ class Api(http.server.BaseHTTPRequestHandler):
         elif mode == "hang":
             self.note(call, 0)
             time.sleep(60)
+        elif mode == "wait":
+            self.note(call, 0)
+            deadline = time.time() + 60
+            while not os.path.exists(f"{DIR}/go") and time.time() < deadline:
+                time.sleep(0.02)
+            return False
         elif mode == "hangup":
             self.note(call, 0)
             self.close_connection = True

@@ -75,9 +75,10 @@ static int print(const struct lease *l)
 	for (size_t i = 0; i < l->nredact; i++)
 		(void)json_array_append_new(redact, json_string(l->redact[i].p));
 	for (size_t i = 0; i < l->nrefused; i++)
-		(void)json_array_append_new(
-			refused, json_pack("{s:s, s:s, s:s}", "name", l->refused[i].name, "code",
-					 l->refused[i].code, "reason", l->refused[i].reason));
+		(void)json_array_append_new(refused,
+			json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", l->refused[i].name,
+				"grant_id", l->refused[i].grant_id, "code", l->refused[i].code,
+				"reason", l->refused[i].reason, "fix", l->refused[i].fix));
 	cl_take_json(json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "id", l->id, "dir", l->dir,
 		"expires_at", (json_int_t)l->expires_at, "env",
 		env_json(l->env, l->nenv, json_object()), "items", items, "redact", redact,

@@ -1,0 +1,113 @@
+#!/usr/bin/env bats
+# A GitHub App's token in a run: what the sandbox has of it, and that it ends at GitHub with the run,
+# whatever ends that.
+# shellcheck disable=SC2016 # what stands in single quotes is for the sandbox's shell
+# shellcheck disable=SC2154
+
+load lib/common
+load lib/engine
+load lib/hub
+load lib/forge
+
+setup_file() {
+	need root podman nft ip jq sqlite3 python3 openssl
+	hub_up
+	export F=$T/forge FORGE_NS=$NSNAME
+	forge_start "$F"
+	hub_config '    network: none'
+	printf 'secrets:\n  key_file: %s\n  github:\n    ca_file: %s\n' "$HUB/cloop-secret-key" "$F/ca.pem" >> "$HUB/.cloop/config.yaml"
+	forge_app "$F" | cloop secret mint deploy-app --kind github_app >/dev/null
+}
+teardown_file() {
+	forge_stop "$F"
+	hub_down
+}
+setup() {
+	rm -rf "$P/.cloop" "${P:?}"/*
+	modes
+	forget
+	grant=$(cloop secret grant deploy-app --to "project:$P" --repos acme/tool --permissions contents:write --json | jq -r .id)
+}
+teardown() { host cloop secret revoke "$grant" --wait 1ms >/dev/null 2>&1 || true; }
+
+shim_of() { sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id='$1'"; }
+handle_of() { cloop runs show --json "$1" | jq -r .handle_id; }
+ended() { [ "$(cloop runs show --json "$1" | jq -r .state)" = finished ]; }
+dead() { [ "$(alive)" = 0 ]; }
+ends() { cloop hub audit list --action github_app.token_destroy --json | jq -r '.detail | .decision + " " + .reason' | head -n 1; }
+# Nothing is left of the lease, nor of a token anywhere.
+all_gone() {
+	same "$(leftovers)" ''
+	dead
+	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select (select count(*) from lease where state = 'live') || (select count(*) from app_token)")" 00
+	if grep -rqaE 'ghs_|PRIVATE KEY' "$HUB/.cloop" "$T/run"; then false; fi
+}
+# Until the run has its token.
+started() {
+	id=$(run_in --detach -- "$@")
+	h=$(handle_of "$id")
+	wait_for test -s "$T/run/w/$h/lease/files/github-token"
+	same "$(alive)" 1
+}
+
+@test "the sandbox has a token of its own, git's helper gives it for its repository only, and it ends with the run" {
+	exits 0 run_in -- sh -c 'wc -c < "$CLOOP_LEASE_DIR/github-token"; echo ${CLOOP_GITHUB_TOKEN_EXPIRES_AT:+until}; echo ${GITHUB_TOKEN-none}
+		for r in acme/tool acme/web; do
+			printf "protocol=https\nhost=%s\npath=$r\n\n" "$0" | "$CLOOP_LEASE_DIR/git-credential-cloop" get
+		done' "forge.localhost:$(cat "$F/port")"
+	[ "$(head -n 1 <<< "$output")" -gt 400 ]
+	same "$(tail -n +2 <<< "$output")" $'until\nnone\nusername=x-access-token\npassword=[redacted]'
+	same "$(jq -c 'select(.call == "mint").asked' "$F/log")" '{"permissions":{"contents":"write"},"repository_ids":[11]}'
+	wait_for dead
+	wait_for test "$(ends)" = "allow the run is over"
+	all_gone
+}
+
+@test "a grant that is revoked ends the token of a run that goes on" {
+	started sh -c 'while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo gone; while [ ! -e /workspace/go ]; do sleep 0.1; done'
+	exits 0 host cloop secret revoke "$grant"
+	dead
+	[ ! -e "$T/run/w/$h/lease/files/github-token" ]
+	touch "$P/go"
+	wait_for ended "$id"
+	same "$(cloop runs logs "$id" 2>/dev/null)" gone
+	all_gone
+}
+
+@test "a lease that is revoked ends it too, and so does a run that is stopped" {
+	started sleep 600
+	lease=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select id from lease order by seq desc limit 1")
+	exits 0 host cloop secret revoke "$lease"
+	wait_for dead
+	exits 0 host cloop runs stop "$id"
+	wait_for ended "$id"
+	all_gone
+	started sleep 600
+	exits 0 host cloop runs stop "$id"
+	wait_for ended "$id"
+	wait_for dead
+	all_gone
+}
+
+@test "SIGKILL to supervisor and workload: the next sweep ends the token" {
+	started sleep 600
+	kill -KILL "$(shim_of "$h")"
+	kill -KILL "$(cat "$T/run/w/$h/pid")"
+	exits 0 host cloop sweep
+	wait_for ended "$id"
+	wait_for dead
+	all_gone
+}
+
+@test "GitHub is out of order: the run goes without, is told why, and a token that cannot be ended is told of" {
+	modes "mint 503"
+	exits 0 run_in -- sh -c 'ls -A "${CLOOP_LEASE_DIR-/nowhere}" 2>/dev/null | wc -l'
+	same "$output" 0
+	has "$stderr" "deploy-app ($grant) is not lent to this run"
+	has "$stderr" "out of order (503)"
+	modes "destroy 500"
+	exits 0 run_in -- true
+	ended_badly() { [[ $(ends) == "deny the token was not destroyed and lives until 20"* ]]; }
+	wait_for ended_badly
+	lacks "$(cloop hub audit list --json)" ghs_
+}
