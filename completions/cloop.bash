@@ -41,13 +41,15 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-local signal') reply=" --dir --json --help" ;;
 	'exec-local adopt') reply=" --dir --json --help" ;;
 	'exec-local reap') reply=" --dir --json --help" ;;
-	'executor') reply='list ls cordon uncordon drain bind unbind limits access probe evidence probe-health' ;;
+	'executor') reply='list ls show cordon uncordon drain bind labels unbind limits access probe evidence probe-health' ;;
 	'executor list') reply=" --dir --json --help" ;;
 	'executor ls') reply=" --dir --json --help" ;;
+	'executor show') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor cordon') reply=" --reason --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor uncordon') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor drain') reply=" --reason --timeout --force --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor bind') reply=" --project --default --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor labels') reply=" --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor unbind') reply=" --project --default --dir --json --help" ;;
 	'executor limits') reply=" --project --cpu --memory --disk --pids --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor access') reply=" --add --remove --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -224,6 +226,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'exec-local reap/--dir'|'exec-local reap/-C') kind=dir ;;
 	'executor list/--dir'|'executor list/-C') kind=dir ;;
 	'executor ls/--dir'|'executor ls/-C') kind=dir ;;
+	'executor show/--dir'|'executor show/-C') kind=dir ;;
 	'executor cordon/--reason') kind=none ;;
 	'executor cordon/--dir'|'executor cordon/-C') kind=dir ;;
 	'executor uncordon/--dir'|'executor uncordon/-C') kind=dir ;;
@@ -232,6 +235,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'executor drain/--dir'|'executor drain/-C') kind=dir ;;
 	'executor bind/--project'|'executor bind/-p') kind=dir ;;
 	'executor bind/--dir'|'executor bind/-C') kind=dir ;;
+	'executor labels/--dir'|'executor labels/-C') kind=dir ;;
 	'executor unbind/--project'|'executor unbind/-p') kind=dir ;;
 	'executor unbind/--dir'|'executor unbind/-C') kind=dir ;;
 	'executor limits/--project'|'executor limits/-p') kind=dir ;;
@@ -401,7 +405,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor unbind'|'executor limits'|'executor access'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor show'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor labels'|'executor unbind'|'executor limits'|'executor access'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

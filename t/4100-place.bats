@@ -71,7 +71,7 @@ c  network_egress  gives its workloads no network, and this one asks for one (ca
 	has "$output" 'c: refused'
 	has "$output" '  ok  health'
 	has "$output" '  NO  labels'
-	has "$output" 'fix: set under its labels: gpu: "true"'
+	has "$output" 'fix: label it: cloop executor labels c gpu=true'
 	lacks "$output" 'a: '
 	exits 0 place why b < <(two)
 	has "$output" 'b: fits, after a, which is ready'

@@ -8,6 +8,7 @@
 #include "work/keyed.h"
 
 int key_bind(struct cl_ctx *c, struct cl_err *e);
+int key_labels(struct cl_ctx *c, struct cl_err *e);
 
 /* The configured executor with that id, on or off; CL_ENOTFOUND with the nearest. */
 int key_executor(

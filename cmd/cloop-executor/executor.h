@@ -4,6 +4,7 @@
 #define CLOOP_EXECUTOR_H
 
 #include "cli/cli.h"
+#include "store/run.h"
 #include "work/ctx.h"
 #include "work/fleet.h"
 
@@ -21,6 +22,8 @@ int cmd_executor_access(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_evidence(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_labels(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_bind(struct cl_ctx *c, struct cl_err *e);
 /* Becomes cloop-executor-key for the verbs of key_spec.h. */
 int cmd_executor_key(struct cl_ctx *c, struct cl_err *e);
 
@@ -56,6 +59,11 @@ int fleet_audit(struct fleet_cmd *f, const char *action, const char *executor, c
 int health_put(struct fleet_cmd *f, const struct work_node *n, bool *won, struct cl_err *e);
 /* The stored health of one executor, read again into *n. */
 int health_get(struct fleet_cmd *f, struct work_node *n, struct cl_err *e);
+
+/* {cpu_milli, memory_mb, disk_mb, pids}; owned. */
+json_t *limits_json(const struct sb_limits *l);
+/* "cpu 1500m, pids 512", added to out; nothing for no ceiling. */
+void limits_text(const struct sb_limits *l, struct cl_buf *out);
 
 /* "3m": how long ago; "never" for 0. out holds 24 bytes. */
 void fleet_age(const struct fleet_cmd *f, int64_t at, char out[24]);

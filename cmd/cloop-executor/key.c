@@ -13,3 +13,8 @@ int cmd_executor_key(struct cl_ctx *c, struct cl_err *e)
 	(void)execv(path, c->argv);
 	return cl_fail_sys(e, CL_EOS, errno, "cannot run '%s'", path);
 }
+
+int cmd_executor_bind(struct cl_ctx *c, struct cl_err *e)
+{
+	return cmd_executor_key(c, e);
+}

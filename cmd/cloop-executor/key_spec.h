@@ -36,11 +36,39 @@ static const struct cl_example key_bind_examples[] = {
 	{0},
 };
 
-#define KEY_VERBS                                                                      \
-	{                                                                              \
-		.name = "bind", .summary = "say which executor does a project's work", \
-		.opts = key_bind_opts, .operands = key_bind_operands,                  \
-		.examples = key_bind_examples, .run = KEY_RUN(bind)                    \
+static const struct cl_operand key_labels_operands[] = {
+	{.name = "ID", .help = "an executor of the hub", .complete = CL_COMP_EXECUTOR},
+	{.name = "LABEL",
+		.help = "KEY=VALUE to set one, KEY- to take a stored one away; none: show them",
+		.optional = true,
+		.repeat = true},
+	{0},
+};
+
+static const struct cl_opt key_labels_opts[] = {
+	{.name = "clear",
+		.type = CL_FLAG,
+		.help = "take all stored labels away; those of the configuration stay"},
+	{0},
+};
+
+static const struct cl_example key_labels_examples[] = {
+	{"cloop executor labels bench", "its labels, and where each comes from", false},
+	{"cloop executor labels bench gpu=true region=eu zone-", "set two, take one away", false},
+	{0},
+};
+
+#define KEY_VERBS                                                                \
+	{.name = "bind",                                                         \
+		.summary = "say which executor does a project's work",           \
+		.opts = key_bind_opts,                                           \
+		.operands = key_bind_operands,                                   \
+		.examples = key_bind_examples,                                   \
+		.run = KEY_RUN(bind)},                                           \
+	{                                                                        \
+		.name = "labels", .summary = "show or set an executor's labels", \
+		.opts = key_labels_opts, .operands = key_labels_operands,        \
+		.examples = key_labels_examples, .run = KEY_RUN(labels)          \
 	}
 
 #endif

@@ -95,11 +95,24 @@ static int find_subject(struct cl_ctx *c, struct fleet_cmd *f, struct ask *a, st
 	return 0;
 }
 
-static json_t *amounts(const struct sb_limits *l)
+json_t *limits_json(const struct sb_limits *l)
 {
 	return json_pack("{s:I, s:I, s:I, s:I}", "cpu_milli", (json_int_t)l->v[SB_CPU], "memory_mb",
 		(json_int_t)l->v[SB_MEMORY], "disk_mb", (json_int_t)l->v[SB_DISK], "pids",
 		(json_int_t)l->v[SB_PIDS]);
+}
+
+void limits_text(const struct sb_limits *l, struct cl_buf *out)
+{
+	for (int r = 0; r < SB_NRESOURCES; r++) {
+		char text[40];
+
+		if (!l->v[r])
+			continue;
+		sb_amount((enum sb_resource)r, l->v[r], text);
+		cl_buf_addf(out, "%s%s %s", out->len ? ", " : "",
+			sb_resource_name((enum sb_resource)r), text);
+	}
 }
 
 static int apply(struct cl_ctx *c, struct fleet_cmd *f, struct ask *a, struct cl_err *e)
@@ -123,7 +136,8 @@ static int apply(struct cl_ctx *c, struct fleet_cmd *f, struct ask *a, struct cl
 				       json_pack("{s:s, s:o, s:o, s:o}", "level",
 					       sb_source_name(a->level), "subject",
 					       cl_json_string(a->subject), "before",
-					       amounts(&a->before), "after", amounts(&a->after)),
+					       limits_json(&a->before), "after",
+					       limits_json(&a->after)),
 				       e) ||
 			       store_commit(&t, e)
 		       ? -1
@@ -156,8 +170,8 @@ static void show(struct cl_ctx *c, const struct fleet_cmd *f, const struct ask *
 			force.v[r] = sb_cap(&all, (enum sb_resource)r, NULL);
 		cl_take_json(json_pack("{s:s, s:o, s:o, s:o, s:o, s:b}", "level",
 			sb_source_name(a->level), "subject", cl_json_string(a->subject), "fleet",
-			amounts(&all.of[SB_FLEET]), "ceiling", amounts(&a->after), "in_force",
-			amounts(&force), "changed", a->changed));
+			limits_json(&all.of[SB_FLEET]), "ceiling", limits_json(&a->after),
+			"in_force", limits_json(&force), "changed", a->changed));
 		return;
 	}
 	cl_table_init(&t, CL_ARRAY_LEN(head));

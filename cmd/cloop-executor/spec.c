@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "executor.h"
 
-#define KEY_RUN(name) cmd_executor_key
+#define KEY_RUN(name) cmd_executor_##name
 #include "key_spec.h"
 #include "cli/rows.h"
 
@@ -138,6 +138,10 @@ static const struct cl_example ls_examples[] = {
 		"those that take no work now", false},
 	{0},
 };
+static const struct cl_example show_examples[] = {
+	{"cloop executor show bench", "its state, labels, ceiling, and who may use it", false},
+	{0},
+};
 static const struct cl_example cordon_examples[] = {
 	{"cloop executor cordon bench --reason 'new firmware'", "give it no new work", false},
 	{0},
@@ -184,6 +188,11 @@ static const struct cl_verb verbs[] = {
 		.summary = "list how the executors are, and how much they have to do",
 		.examples = ls_examples,
 		.run = cmd_executor_ls},
+	{.name = "show",
+		.summary = "show all that is known of one executor",
+		.operands = executor_operand,
+		.examples = show_examples,
+		.run = cmd_executor_show},
 	{.name = "cordon",
 		.summary = "give an executor no new work",
 		.opts = reason_opts,

@@ -5,6 +5,7 @@
 #include "policy/secret_subject.h"
 #include "store/grant.h"
 #include "sys/clock.h"
+#include "work/fleet.h"
 
 #include <stdlib.h>
 
@@ -34,10 +35,13 @@ int run_may_lend(const struct run_plan *p, bool *out, struct cl_err *e)
 		.who = {.project = p->project, .executor = p->executor->id, .labels = &labels}};
 	const char *key;
 	json_t *value;
+	bool forged;
 
 	json_object_foreach (p->executor->labels, key, value)
 		if (sec_label_set(&labels, key, json_string_value(value), e))
 			return cl_wrap(e, "executor %s", p->executor->id);
+	if (work_labels(p->store, p->hub.dir, p->executor->id, &labels, &forged, e))
+		return -1;
 	if (store_grant_each(p->store, &active, look_at, &l, e))
 		return -1;
 	*out = l.found;

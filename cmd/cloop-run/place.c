@@ -4,6 +4,7 @@
 #include "evidence.h"
 #include "base/mem.h"
 #include "policy/place.h"
+#include "store/audit.h"
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "work/access.h"
@@ -147,6 +148,29 @@ static size_t which(const struct fleet *f, const struct cfg_executor *x)
 	return i;
 }
 
+/* Labels that somebody wrote around the key do not count, and that they did is on record. */
+static void note_forged(struct cl_ctx *c, const struct run_plan *p, const struct fleet *f)
+{
+	for (size_t i = 0; i < f->all.n; i++) {
+		const struct work_node *n = &f->all.v[i];
+		const struct store_audit_row row = {.actor = "run",
+			.action = "executor.forged_labels",
+			.entity = "executor",
+			.entity_id = n->x->id,
+			.project = p->project};
+		struct cl_err e;
+
+		if (!n->forged)
+			continue;
+		cl_warn(c,
+			"the stored labels of executor '%s' were not signed by this hub, and do "
+			"not "
+			"count",
+			n->x->id);
+		(void)store_audit_add(p->store, sys_now_ms(), &row, &e);
+	}
+}
+
 /* -e, else what the project is bound to, else the default (DECISIONS D8). */
 static int given(const char *id, struct run_plan *p, const struct fleet *f, struct cl_err *e)
 {
@@ -207,6 +231,7 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 		return cl_usage(c, e, "--place chooses the executor: give it or -e %s", id);
 	if (fleet_read(&f, p, e) || (!place && given(id, p, &f, e)) || fleet_fill(&f, p, place, e))
 		return -1;
+	note_forged(c, p, &f);
 	if (place) {
 		if (evidence(c, p, &f, -1, e))
 			return -1;

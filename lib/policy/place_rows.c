@@ -308,15 +308,16 @@ void plr_say_labels(const struct pl_query *q, const struct pl_candidate *c, stru
 
 void plr_cure_labels(const struct pl_query *q, const struct pl_candidate *c, struct cl_buf *out)
 {
-	const char *sep = "";
+	cleanup_free char *id = cl_shell_word(c->executor_id);
 
-	cl_buf_adds(out, "set under its labels: ");
+	cl_buf_addf(out, "label it: cloop executor labels %s", id);
 	for (size_t i = 0; i < q->r->labels.n; i++) {
-		if (!label_differs(c, &q->r->labels.v[i]))
-			continue;
-		cl_buf_addf(
-			out, "%s%s: \"%s\"", sep, q->r->labels.v[i].key, q->r->labels.v[i].value);
-		sep = ", ";
+		const struct pl_label *l = &q->r->labels.v[i];
+		cleanup_free char *pair = cl_asprintf("%s=%s", l->key, l->value);
+		cleanup_free char *word = cl_shell_word(pair);
+
+		if (label_differs(c, l))
+			cl_buf_addf(out, " %s", word);
 	}
 }
 

@@ -135,15 +135,14 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 	return store_labels_each(s, take_labels, out, e);
 }
 
-int work_labels(struct store *s, const char *hub_dir, const char *executor,
-	const json_t *configured, struct sec_labels *out, bool *forged, struct cl_err *e)
+int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
+	bool *forged, struct cl_err *e)
 {
 	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
 	unsigned char pub[SEAL_KEY];
 	bool known, found;
 
 	*forged = false;
-	add_labels(configured, out);
 	if (work_public(hub_dir, pub, &known, e) || store_labels_get(s, executor, &row, &found, e))
 		return -1;
 	if (found)

@@ -76,8 +76,11 @@ int work_binding(struct store *s, const struct work_fleet *f, const char *projec
 int work_resolve(struct store *s, const struct work_fleet *f, const char *asked,
 	const char *project, struct work_node **out, enum reg_how *how, struct cl_err *e);
 
-/* The effective labels of one executor that is configured with `configured` (or NULL). */
-int work_labels(struct store *s, const char *hub_dir, const char *executor,
-	const json_t *configured, struct sec_labels *out, bool *forged, struct cl_err *e);
+/*
+ * Lays the labels that are stored for an executor over those in *out, if they are as this hub
+ * signed them; *forged: they are not, and *out is as it was.
+ */
+int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
+	bool *forged, struct cl_err *e);
 
 #endif

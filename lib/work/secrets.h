@@ -19,7 +19,7 @@ int secret_find(struct keyed *k, const char *ref, struct store_secret *out, stru
 /* Opens a secret's payload. */
 int secret_open(
 	struct keyed *k, const struct store_secret *r, struct seal_buf *out, struct cl_err *e);
-/* The labels that the hub records for an executor: those of its configuration. */
+/* The labels that the hub records for an executor: of its configuration, under those it signed. */
 int secret_labels(
 	const struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e);
 
