@@ -296,13 +296,13 @@ on_host_443() {
 	spawn_inside $A socat TCP-LISTEN:8081,fork,reuseaddr PIPE
 	until inside $A ss -Hltn | grep -q :8081; do sleep 0.05; done
 	w0=$(world ip -j link show w0 | jq -r '.[0].address')
-	before=$(hits inet cloop_net "forwards answers only")
+	before=$(hits inet "$(host_table)" "forwards answers only")
 	world "$NETPKT" frame w0 "$(mac_of_bridge up0)" "$w0" \
 		ip 198.51.100.1 "$a4" 6 8081
 	world "$NETPKT" frame w0 "$(mac_of_bridge up0)" "$w0" \
 		ip 198.51.100.1 203.0.113.1 6 8081
 	gets open tcp 93.184.216.34 443
-	[ "$(hits inet cloop_net "forwards answers only")" = $((before + 2)) ]
+	[ "$(hits inet "$(host_table)" "forwards answers only")" = $((before + 2)) ]
 	world ip route del 10.211.0.0/16
 }
 

@@ -85,8 +85,8 @@ restored() {
 	restored "add chain inet $TABLE forward { policy drop; }"
 	restored 'delete table netdev cloop_port_00000000000a'
 	restored 'insert rule netdev cloop_port_00000000000b ingress accept'
-	restored 'delete table inet cloop_net'
-	restored 'add table inet cloop_net { flags dormant; }'
+	restored "delete table inet $(host_table)"
+	restored "add table inet $(host_table) { flags dormant; }"
 }
 
 @test "what was put back is in the journal of each project and in the audit" {

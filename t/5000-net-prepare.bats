@@ -74,13 +74,45 @@ teardown() {
 	prepare $A cloop-sbx-ci policy="$WEB"
 	same "$(host sysctl -n net.ipv4.conf.up0.forwarding net.ipv4.ip_forward)" $'1\n0'
 	same "$(cat "$RUNDIR/net/.forwarding")" "4 up0"
-	has "$(host nft list table inet cloop_net)" 'iifname "up0" meta nfproto ipv4 counter'
+	has "$(host nft list table inet "$(host_table)")" 'iifname "up0" meta nfproto ipv4 counter'
 	prepare $B cloop-sbx-two policy="$WEB"
 	unprepare $A
 	same "$(host sysctl -n net.ipv4.conf.up0.forwarding)" 1
 	unprepare $B
 	same "$(host sysctl -n net.ipv4.conf.up0.forwarding)" 0
 	[ ! -e "$RUNDIR/net/.forwarding" ]
+}
+
+@test "two hubs with run directories of their own share an interface, and nothing else" {
+	local two=$BATS_TEST_TMPDIR/run2 t1 t2
+	second() { host "$NETTOOL" "$1" rundir="$two" handle=$B "${@:2}"; }
+	serve
+	host sysctl -qw net.ipv4.conf.up0.forwarding=0
+	t1=$(host_table) t2=$(host_table "$two")
+	for first in one two; do
+		prepare $A cloop-sbx-ci policy="$WEB"
+		second prepare network=cloop-sbx-ci-two table=cloop_sbx_ci_two policy="$WEB" > "$BATS_TEST_TMPDIR/b"
+		same "$(host nft list tables inet | awk '/cloop_net/ { print $3 }' | sort | xargs)" "$(printf '%s\n' "$t1" "$t2" | sort | xargs)"
+		# Both know that the interface forwards for answers alone, whoever switched it on.
+		same "$(cat "$RUNDIR/net/.forwarding" "$two/net/.forwarding")" $'4 up0\n4 up0'
+		for t in "$t1" "$t2"; do has "$(host nft list table inet "$t")" "forwards answers only"; done
+		same "$(nsenter --net="$two/netns/$B" -- "$NETPKT" tcp 93.184.216.34 443)" open
+		same "$(to $A tcp 93.184.216.34 443)" open
+		# The end of one takes nothing from the other.
+		if [ $first = one ]; then
+			unprepare $A
+			same "$(nsenter --net="$two/netns/$B" -- "$NETPKT" tcp 93.184.216.34 443)" open
+			has "$(host nft list table inet "$t2")" "forwards answers only"
+		else
+			second teardown
+			same "$(to $A tcp 93.184.216.34 443)" open
+		fi
+		same "$(host sysctl -n net.ipv4.conf.up0.forwarding)" 1
+		if [ $first = one ]; then second teardown; else unprepare $A; fi
+		same "$(host sysctl -n net.ipv4.conf.up0.forwarding)" 0
+		same "$(host nft list tables)" ""
+	done
+	reap_spawned
 }
 
 @test "only the interfaces behind what the policy allows are opened" {
@@ -104,7 +136,7 @@ teardown() {
 	prepare $A cloop-sbx-ci policy="$WEB"
 	host sysctl -qw net.ipv4.ip_forward=1
 	prepare $B cloop-sbx-ci policy="$WEB"
-	lacks "$(host nft list table inet cloop_net)" "forwards answers only"
+	lacks "$(host nft list table inet "$(host_table)")" "forwards answers only"
 	unprepare $A
 	unprepare $B
 	same "$(host sysctl -n net.ipv4.conf.up0.forwarding)" 1

@@ -139,7 +139,7 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	exits 0 host cloop egress firewall verify --executor container
 	host nft flush ruleset
 	exits 1 host cloop egress verify --all
-	has "$output" "table cloop_net is not as it was made"
+	has "$output" "table cloop_net_$(printf %s "$CLOOP_RUN_DIR" | sha256sum | cut -c1-8) is not as it was made"
 	exits 0 host cloop egress watch --all --once
 	exits 0 host cloop egress verify --all
 	has "$(cloop runs journal "$id")" "the egress filter in table cloop_sbx_container was changed and is back"

@@ -14,8 +14,8 @@
  *
  * On the host: bridge csbx-<10 hex> (the network's name is its altname) with the first
  * address of the pool, the same on every bridge; the inet table of the network, shared by
- * its runs; a netdev table cloop_port_<12 hex> a run; one inet table cloop_net with the
- * masquerading of all pools.
+ * its runs; a netdev table cloop_port_<12 hex> a run; one inet table cloop_net
+ * (cloop_net_<8 hex> for another run directory) with the masquerading of all pools.
  *
  * Forwarding: a packet is routed when the interface that it came in by forwards. The
  * bridge always does. The interfaces that the policy's destinations are routed over need

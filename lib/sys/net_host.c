@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the runs share on the host: forwarding of the interfaces behind them, and NAT. */
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "sys/net_internal.h"
+#include "sys/nft_dump.h"
 #include "sys/nft_internal.h"
 #include "sys/path.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netfilter/nf_conntrack_common.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define OPENED ".forwarding"
@@ -23,6 +27,63 @@ bool net_forwards6(const char *bridge)
 	cleanup_free char *key = cl_asprintf(SWITCH6, bridge);
 
 	return net_sysctl_get("ipv6/conf/all/forwarding") == 1 || net_sysctl_get(key) >= 0;
+}
+
+/* --- other hubs of this machine --- */
+
+void net_host_table(const struct net_dirs *d, char out[NET_HOST_NAME])
+{
+	char hex[CL_SHA256_HEX];
+
+	cl_sha256_hex(d->root, strlen(d->root), hex);
+	(void)snprintf(out, NET_HOST_NAME, "%s%s%.8s", NET_HOST_TABLE,
+		strcmp(d->root, NET_RUN_DIR) ? "_" : "", strcmp(d->root, NET_RUN_DIR) ? hex : "");
+}
+
+/*
+ * One hub at a time decides who needs an interface to forward. Where the directory cannot be had,
+ * as in a user namespace, there is nobody to agree with.
+ */
+static void lock_host(struct net_dirs *d)
+{
+	struct cl_err ignored;
+
+	if (d->host >= 0 || sys_mkdirs(NET_RUN_DIR, 0755, &ignored))
+		return;
+	d->host = open(NET_RUN_DIR "/.host.lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (d->host >= 0 && flock(d->host, LOCK_EX) && errno == EINTR)
+		;
+}
+
+/* An empty chain of the table says "4 eth0": readers need not understand its rules. */
+#define OPENED_CHAIN "opened-"
+
+/* What the tables of other hubs say that they switched on. */
+static int opened_by_others(const struct net_dirs *d, struct cl_strv *out, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv tables = CL_STRV_INIT;
+	char own[NET_HOST_NAME];
+
+	net_host_table(d, own);
+	if (nft_tables(NET_HOST_TABLE, &tables, e))
+		return -1;
+	for (size_t i = 0; i < tables.n; i++) {
+		cleanup_ruleset struct vf_ruleset r = VF_RULESET_INIT;
+
+		if (!strcmp(tables.v[i], own))
+			continue;
+		if (nft_dump_read(NFPROTO_INET, tables.v[i], &r, e))
+			return -1;
+		for (size_t k = 0; k < r.nchains; k++) {
+			const char *name = r.chains[k].name;
+
+			if (cl_starts(name, OPENED_CHAIN "4-") ||
+				cl_starts(name, OPENED_CHAIN "6-"))
+				cl_strv_addf(out, "%c %s", name[sizeof(OPENED_CHAIN) - 1],
+					name + sizeof(OPENED_CHAIN) + 1);
+		}
+	}
+	return 0;
 }
 
 /* --- what was switched on: one "4 eth0" a line --- */
@@ -105,9 +166,12 @@ static const char *name_of(const struct net_links *links, unsigned index)
 	return NULL;
 }
 
-/* Adds "4 eth0" for each interface that replies come in by and that does not forward yet. */
+/*
+ * Adds "4 eth0" for each interface that replies come in by and that does not forward, or does
+ * so for another hub.
+ */
 static int find_closed(struct sys_nl *nl, uint8_t family, const struct eg_policy *p,
-	struct cl_strv *out, struct cl_err *e)
+	const struct cl_strv *others, struct cl_strv *out, struct cl_err *e)
 {
 	cleanup_routes struct net_routes routes = {0};
 	cleanup_links struct net_links links = {0};
@@ -123,7 +187,9 @@ static int find_closed(struct sys_nl *nl, uint8_t family, const struct eg_policy
 			continue;
 		line = cl_asprintf("%u %s", family, name);
 		key = switch_of(line);
-		if (!routes_anyway(line) && net_sysctl_get(key) == 0 && !cl_strv_has(out, line))
+		if (!routes_anyway(line) &&
+			(net_sysctl_get(key) == 0 || cl_strv_has(others, line)) &&
+			!cl_strv_has(out, line))
 			cl_strv_add(out, line);
 	}
 	return 0;
@@ -182,38 +248,47 @@ static int masquerade_pools(struct nft_batch *b, const struct net_states *all, s
 	return 0;
 }
 
-static int put_table(struct nft_batch *b, const struct net_states *all,
+static int put_table(const struct net_dirs *d, struct nft_batch *b, const struct net_states *all,
 	const struct cl_strv *opened, struct cl_err *e)
 {
-	nft_batch_table(b, NFPROTO_INET, NET_HOST_TABLE);
+	char table[NET_HOST_NAME];
+
+	net_host_table(d, table);
+	nft_batch_table(b, NFPROTO_INET, table);
 	nft_replace_table(b);
 	nft_add_chain(b, "forward",
 		&(struct nft_hook){.type = "filter", .hook = NF_INET_FORWARD, .priority = -1});
 	nft_add_chain(b, "postrouting",
 		&(struct nft_hook){.type = "nat", .hook = NF_INET_POST_ROUTING, .priority = 100});
-	for (size_t i = 0; i < opened->n; i++)
+	for (size_t i = 0; i < opened->n; i++) {
+		cleanup_free char *chain =
+			cl_asprintf(OPENED_CHAIN "%c-%s", *opened->v[i], opened->v[i] + 2);
+
+		nft_add_chain(b, chain, NULL);
 		guard(b, opened->v[i]);
+	}
 	return masquerade_pools(b, all, e);
 }
 
 /* --- open and close --- */
 
-int net_host_plan(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
+int net_host_plan(struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
 	const struct eg_policy *policy, const struct net_state *run, struct cl_strv *opened,
 	struct nft_batch *b, struct cl_err *e)
 {
-	cleanup_strv struct cl_strv before = CL_STRV_INIT;
+	cleanup_strv struct cl_strv before = CL_STRV_INIT, others = CL_STRV_INIT;
 
-	if (opened_read(d, &before, e))
+	lock_host(d);
+	if (opened_read(d, &before, e) || opened_by_others(d, &others, e))
 		return -1;
 	for (size_t i = 0; i < before.n; i++)
 		if (!routes_anyway(before.v[i]))
 			cl_strv_add(opened, before.v[i]);
-	if (find_closed(nl, 4, policy, opened, e) ||
-		(run->address6.family && find_closed(nl, 6, policy, opened, e)))
+	if (find_closed(nl, 4, policy, &others, opened, e) ||
+		(run->address6.family && find_closed(nl, 6, policy, &others, opened, e)))
 		return -1;
 	/* Recorded before they are on. */
-	return put_table(b, all, opened, e) || opened_write(d, opened, e) ? -1 : 0;
+	return put_table(d, b, all, opened, e) || opened_write(d, opened, e) ? -1 : 0;
 }
 
 int net_host_open(const struct net_state *run, const struct cl_strv *opened, struct cl_err *e)
@@ -246,25 +321,30 @@ int net_host_put(const struct net_dirs *d, const struct net_states *all, struct 
 
 	if (!any_pool(all))
 		return 0;
-	return opened_read(d, &opened, e) || put_table(b, all, &opened, e) ? -1 : 0;
+	return opened_read(d, &opened, e) || put_table(d, b, all, &opened, e) ? -1 : 0;
 }
 
-int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
-	struct cl_err *e)
+int net_host_close(
+	struct net_dirs *d, const struct net_states *left, struct nft_batch *b, struct cl_err *e)
 {
-	cleanup_strv struct cl_strv opened = CL_STRV_INIT, none = CL_STRV_INIT;
+	cleanup_strv struct cl_strv opened = CL_STRV_INIT, none = CL_STRV_INIT,
+				    others = CL_STRV_INIT;
+	char table[NET_HOST_NAME];
 
 	if (any_pool(left))
 		return 0;
-	if (opened_read(d, &opened, e))
+	lock_host(d);
+	if (opened_read(d, &opened, e) || (opened.n && opened_by_others(d, &others, e)))
 		return -1;
 	for (size_t i = 0; i < opened.n; i++) {
 		cleanup_free char *key = switch_of(opened.v[i]);
 
-		if (!routes_anyway(opened.v[i]) && net_sysctl(-1, key, "0", true, e))
+		if (!routes_anyway(opened.v[i]) && !cl_strv_has(&others, opened.v[i]) &&
+			net_sysctl(-1, key, "0", true, e))
 			return -1;
 	}
-	nft_batch_table(b, NFPROTO_INET, NET_HOST_TABLE);
+	net_host_table(d, table);
+	nft_batch_table(b, NFPROTO_INET, table);
 	nft_remove_table(b);
 	return opened_write(d, &none, e);
 }

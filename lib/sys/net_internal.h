@@ -85,8 +85,9 @@ void net_state_release(struct net_state *s);
 struct net_dirs {
 	char *root;           /* absolute */
 	int netns, net, lock; /* descriptors of netns/, net/ and the held lock */
+	int host;             /* the held lock of all run directories of the machine, or -1 */
 };
-#define NET_DIRS_INIT ((struct net_dirs){NULL, -1, -1, -1})
+#define NET_DIRS_INIT ((struct net_dirs){NULL, -1, -1, -1, -1})
 /* Opens (and makes) the run directory; `locked` also waits for its lock. */
 int net_dirs_open(struct net_dirs *d, const char *rundir, bool locked, struct cl_err *e);
 void net_dirs_close(struct net_dirs *d);
@@ -150,13 +151,16 @@ bool net_forwards6(const char *bridge);
  * and cloop_net for the runs of `all` put into the batch; once that is in force,
  * net_host_open switches them on.
  */
-int net_host_plan(const struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
+int net_host_plan(struct net_dirs *d, struct sys_nl *nl, const struct net_states *all,
 	const struct eg_policy *policy, const struct net_state *run, struct cl_strv *opened,
 	struct nft_batch *b, struct cl_err *e);
 int net_host_open(const struct net_state *run, const struct cl_strv *opened, struct cl_err *e);
-/* With no run left that has addresses, everything is as it was before. */
-int net_host_close(const struct net_dirs *d, const struct net_states *left, struct nft_batch *b,
-	struct cl_err *e);
+/*
+ * With no run left that has addresses, everything is as it was before, but for what another
+ * hub's runs need as well.
+ */
+int net_host_close(
+	struct net_dirs *d, const struct net_states *left, struct nft_batch *b, struct cl_err *e);
 
 /* A locally administered address that follows from what it is for: "sandbox", "bridge". */
 void net_mac(const char *what, const char *name, uint8_t mac[6]);
@@ -164,8 +168,11 @@ void net_mac(const char *what, const char *name, uint8_t mac[6]);
 int net_host_put(const struct net_dirs *d, const struct net_states *all, struct nft_batch *b,
 	struct cl_err *e);
 #define NET_HOST_TABLE "cloop_net"
+/* Its name for a run directory: hubs with directories of their own have a table each. */
+#define NET_HOST_NAME 24
+void net_host_table(const struct net_dirs *d, char out[NET_HOST_NAME]);
 
 /* Removes what the run has, then its record (net_teardown.c). Under the lock. */
-int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e);
+int net_undo(struct net_dirs *d, const struct net_state *r, struct cl_err *e);
 
 #endif

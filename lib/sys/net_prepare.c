@@ -20,7 +20,7 @@ void net_mac(const char *what, const char *name, uint8_t mac[6])
 
 struct building {
 	const struct net_want *want;
-	const struct net_dirs *dirs;
+	struct net_dirs *dirs;
 	struct net_state *run;
 	struct net_states *all; /* run included */
 	struct sys_nl host, inside;

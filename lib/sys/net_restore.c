@@ -64,6 +64,7 @@ int net_verify(const char *rundir, const char *table, struct cl_strv *wrong, str
 	cleanup_dirs struct net_dirs d = NET_DIRS_INIT;
 	cleanup_states struct net_states all = {0};
 	cleanup_batch struct nft_batch b;
+	char host[NET_HOST_NAME];
 	bool ok;
 
 	nft_batch_begin(&b);
@@ -80,10 +81,11 @@ int net_verify(const char *rundir, const char *table, struct cl_strv *wrong, str
 	}
 	if (!any_uses(&all, table))
 		return 0;
-	if (stands(&b, NFPROTO_INET, NET_HOST_TABLE, &ok, e))
+	net_host_table(&d, host);
+	if (stands(&b, NFPROTO_INET, host, &ok, e))
 		return -1;
 	if (!ok)
-		cl_strv_add(wrong, NET_HOST_TABLE);
+		cl_strv_add(wrong, host);
 	return 0;
 }
 

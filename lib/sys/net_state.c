@@ -53,6 +53,7 @@ void net_dirs_close(struct net_dirs *d)
 	cl_cleanup_fd(&d->netns);
 	cl_cleanup_fd(&d->net);
 	cl_cleanup_fd(&d->lock);
+	cl_cleanup_fd(&d->host);
 	*d = NET_DIRS_INIT;
 }
 

@@ -71,7 +71,7 @@ static int remove_bridge(struct sys_nl *nl, const struct net_state *r, unsigned 
 	return used ? 0 : net_link_delete(nl, r->bridge, e);
 }
 
-static int remove_rules(const struct net_dirs *d, const struct net_state *r,
+static int remove_rules(struct net_dirs *d, const struct net_state *r,
 	const struct net_states *others, struct cl_err *e)
 {
 	cleanup_batch struct nft_batch b;
@@ -90,7 +90,7 @@ static int remove_rules(const struct net_dirs *d, const struct net_state *r,
 }
 
 /* The port first: from then on nothing passes, whatever of the rest succeeds. */
-int net_undo(const struct net_dirs *d, const struct net_state *r, struct cl_err *e)
+int net_undo(struct net_dirs *d, const struct net_state *r, struct cl_err *e)
 {
 	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
 	cleanup_states struct net_states others = {0};

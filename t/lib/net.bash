@@ -72,6 +72,9 @@ prepare() {
 }
 unprepare() { host "$NETTOOL" teardown rundir="$RUNDIR" handle="$1"; }
 
+# host_table [RUNDIR] : the name of the table that the runs of a run directory share
+host_table() { echo "cloop_net_$(printf %s "${1:-$RUNDIR}" | sha256sum | cut -c1-8)"; }
+
 # listing TABLE... : a table as JSON, without what two loads differ in
 listing() {
 	host nft -j list table "$@" |
