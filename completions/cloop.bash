@@ -121,7 +121,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'supervise logs') reply=" --dir --json --help" ;;
 	'supervise signal') reply=" --dir --json --help" ;;
 	'supervise adopt') reply=" --dir --json --help" ;;
-	'sweep') reply=" --adopt-only --guardian --dir --json --help" ;;
+	'sweep') reply=" --only --guardian --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
 	'list') reply=" --names --dir --json --help" ;;
@@ -395,6 +395,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'supervise logs/--dir'|'supervise logs/-C') kind=dir ;;
 	'supervise signal/--dir'|'supervise signal/-C') kind=dir ;;
 	'supervise adopt/--dir'|'supervise adopt/-C') kind=dir ;;
+	'sweep/--only') kind=none ;;
 	'sweep/--dir'|'sweep/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;

@@ -693,7 +693,7 @@ complete -c cloop -n '__cloop_in "supervise adopt"' -l dir -s C -x -a '(__fish_c
 complete -c cloop -n '__cloop_in "supervise adopt"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "supervise adopt"' -l help -s h -d 'show this help'
 complete -c cloop -f -n '__cloop_at ""' -a 'sweep' -d 'adopt workloads that lost their supervisor and collect what is left over'
-complete -c cloop -n '__cloop_in "sweep"' -l adopt-only -d 'take over workloads without a supervisor, and look for nothing else'
+complete -c cloop -n '__cloop_in "sweep"' -l only -x -d 'do these parts and no others: adopt, leases, sessions, orphans, staging, mounts, networks, evidence'
 complete -c cloop -n '__cloop_in "sweep"' -l guardian -d 'go on every 30 seconds while anything is live, then leave; one a hub'
 complete -c cloop -n '__cloop_in "sweep"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "sweep"' -l json -d 'answer in JSON'

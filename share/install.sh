@@ -28,7 +28,7 @@ what() {
 	echo "644 completions/cloop.bash share/bash-completion/completions/cloop"
 	echo "644 completions/_cloop share/zsh/site-functions/_cloop"
 	echo "644 completions/cloop.fish share/fish/vendor_completions.d/cloop.fish"
-	for d in seccomp json-schema systemd udev sudoers examples; do
+	for d in seccomp json-schema systemd cron udev sudoers examples; do
 		[ -d "share/$d" ] || continue
 		find "share/$d" -type f | sort | while read -r f; do
 			echo "644 $f share/cloop/${f#share/}"

@@ -76,7 +76,7 @@ lo
 	until_true grep -q one <(cloop runs logs "$R")
 	kill_shim
 	mv "$T/drivers/cloop-exec-netless" "$T/drivers/gone"
-	exits 0 cloop sweep --adopt-only
+	exits 0 cloop sweep --only adopt
 	has "$output" "adopted $H"
 	mv "$T/drivers/gone" "$T/drivers/cloop-exec-netless"
 	echo > "$P/go"

@@ -40,7 +40,7 @@ until_state() {
 	id=$(run_in --detach --timeout 60s -- sh -c 'i=0; while [ $i -lt 40 ]; do echo $i; i=$((i+1)); sleep 0.1; done; exit 6')
 	h=$(handle_of "$id")
 	kill -KILL "$(shim_of "$h")"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	has "$output" "adopted $h"
 	until_state "$id" finished
 	[ "$(cloop runs show --json "$id" | jq -r '.outcome, .exit_code' | xargs)" = "exited 6" ]
@@ -52,7 +52,7 @@ until_state() {
 @test "an adopted workload is still killed at its deadline" {
 	id=$(run_in --detach --timeout 3s -- sleep 60)
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	until_state "$id" finished
 	[ "$(cloop runs show --json "$id" | jq -r .outcome)" = timeout ]
 	same "$(leftovers)" ''
@@ -63,7 +63,7 @@ until_state() {
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
 	sleep 2
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	until_state "$id" finished
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
 	same "$(cloop runs logs "$id" 2>/dev/null)" $'first\nlast'
@@ -86,7 +86,7 @@ until_state() {
 @test "two sweeps at once adopt once" {
 	id=$(run_in --detach -- sleep 30)
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
-	for n in 1 2 3 4; do host cloop sweep --adopt-only > "$T/sweep.$n" 2>&1 & done
+	for n in 1 2 3 4; do host cloop sweep --only adopt > "$T/sweep.$n" 2>&1 & done
 	wait
 	[ "$(cat "$T"/sweep.* | grep -c '^adopted')" = 1 ]
 	host cloop runs stop --grace 0s "$id" >/dev/null

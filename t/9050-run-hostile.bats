@@ -147,7 +147,7 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 	# What a supervisor that takes over reads, as if the clock had since gone ahead by a year.
 	db "update handle set started_at = started_at - 31536000000, deadline = deadline - 31536000000 where id='$h'"
 	kill -KILL "$(shim_of "$h")"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	sleep 1
 	[ "$(cloop runs show --json "$id" | jq -r .state)" = running ]
 	until_ok finished "$id"

@@ -191,7 +191,7 @@ docker_leftovers() {
 	id=$(run_in --detach --timeout 60s -- sh -c 'i=0; while [ $i -lt 20 ]; do echo $i; i=$((i+1)); sleep 0.1; done; exit 6')
 	h=$(handle_of "$id")
 	kill -KILL "$(shim_of "$h")"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	has "$output" "adopted $h"
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq -r '.outcome, .exit_code' | xargs)" = "exited 6" ]
@@ -204,14 +204,14 @@ docker_leftovers() {
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
 	for ((i = 0; i < 600; i++)); do [ -n "$(docker ps -aq)" ] || break; sleep 0.1; done
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	cloop runs wait "$id" >/dev/null || true
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 8 ]
 	same "$(cloop runs logs "$id" 2>/dev/null)" 'last words'
 	id=$(run_in --detach -- sh -c 'until [ -e go ]; do sleep 0.1; done; sleep 1; exit 9')
 	pkill -KILL -f "cloop-sweep -C $HUB" || true
 	kill -KILL "$(shim_of "$(handle_of "$id")")" "$(cat "$T/run/w/$(handle_of "$id")/conmon")"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	# The new supervisor asks the engine, which has to hear it before the end.
 	for ((i = 0; i < 600; i++)); do pgrep -f "wait cloop-.*$(handle_of "$id" | cut -c 3-)" > /dev/null && break; sleep 0.1; done
 	touch "$P/go"

@@ -146,7 +146,8 @@ static void settle(struct cl_ctx *c, const struct fleet_cmd *f)
 	struct sweep s = {.hub_dir = f->hub.dir,
 		.state_path = f->hub.state,
 		.log_dir = logs,
-		.run_base = base};
+		.run_base = base,
+		.parts = SWEEP_SETTLE | SWEEP_BIT(SWEEP_LEASES)};
 	struct cl_err e;
 
 	if (sweep_pass(&s, &e))

@@ -169,7 +169,8 @@ static int recover(struct attach *a, struct cl_err *e)
 	struct sweep s = {.hub_dir = a->p->hub.dir,
 		.state_path = a->p->hub.state,
 		.log_dir = logs,
-		.run_base = a->rd.base};
+		.run_base = a->rd.base,
+		.parts = SWEEP_SETTLE};
 
 	(void)close(cl_steal_fd(&a->fd));
 	cl_warn(a->c, "the supervisor of %s is gone; another one takes over", a->p->id);

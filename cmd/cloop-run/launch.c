@@ -6,6 +6,7 @@
 #include "store/audit.h"
 #include "store/counter.h"
 #include "store/journal.h"
+#include "store/session.h"
 #include "sys/clock.h"
 #include "sys/path.h"
 #include "work/control.h"
@@ -158,6 +159,23 @@ static char *dup_or_null(const char *s)
 	return s && *s ? cl_strdup(s) : NULL;
 }
 
+/* What a failover would claim, in the same transaction as the run. */
+static int open_session(const struct run_plan *p, const struct store_run *r, struct cl_err *e)
+{
+	struct store_session s = STORE_SESSION_INIT;
+	int rc;
+
+	s.run_id = cl_strdup(r->id);
+	s.executor_id = cl_strdup(r->executor_id);
+	s.project = cl_strdup(r->project);
+	s.workload = store_workload(r->task, r->argv);
+	s.isolated = p->isolated;
+	s.started_at = r->created_at;
+	rc = store_session_open(p->store, &s, e);
+	store_session_release(&s);
+	return rc;
+}
+
 /*
  * DECISIONS D14: the row is there before anything starts. Whether the executor still takes work is
  * asked in the same transaction: a drain that began meanwhile either counts this run or refuses it.
@@ -205,7 +223,7 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 
 		rc = store_begin(p->store, &t, e) || work_admits(p->store, p->executor, e) ||
 		     work_project_ensure(p->store, project, p->owner_uid, actor, r.created_at, e) ||
-		     store_run_insert(p->store, &r, e) ||
+		     store_run_insert(p->store, &r, e) || open_session(p, &r, e) ||
 		     store_audit_add(p->store, r.created_at, &a, e) || store_commit(&t, e);
 	}
 	json_decref(detail);

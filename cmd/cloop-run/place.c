@@ -247,6 +247,7 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	if (!f.result.chosen)
 		return refused(c, p, &f, e);
 	p->executor = f.nodes[f.result.chosen - f.v]->x;
+	p->isolated = f.result.chosen->caps.isolation != CAP_ISOLATION_NONE;
 	warn(c, p, &f);
 	return 0;
 }

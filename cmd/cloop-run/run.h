@@ -25,6 +25,7 @@ struct run_plan {
 	struct cfg cfg;
 	struct store *store;
 	const struct cfg_executor *executor; /* in cfg */
+	bool isolated;                       /* from this host, as that executor says */
 	char *project;                       /* resolved */
 	int project_fd;                      /* O_PATH of it, or -1 */
 	uid_t owner_uid;                     /* of the project directory */

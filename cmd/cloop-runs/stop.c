@@ -32,7 +32,8 @@ static int adopt(const struct one_run *o, struct cl_err *e)
 	struct sweep s = {.hub_dir = o->hub.dir,
 		.state_path = o->hub.state,
 		.log_dir = logs,
-		.run_base = base};
+		.run_base = base,
+		.parts = SWEEP_SETTLE};
 	int rc;
 
 	rc = sweep_pass(&s, e);

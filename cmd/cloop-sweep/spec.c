@@ -3,9 +3,11 @@
 #include "cli/rows.h"
 
 static const struct cl_opt opts[] = {
-	{.name = "adopt-only",
-		.type = CL_FLAG,
-		.help = "take over workloads without a supervisor, and look for nothing else"},
+	{.name = "only",
+		.type = CL_CSV,
+		.arg = "PART",
+		.help = "do these parts and no others: adopt, leases, sessions, orphans, staging, "
+			"mounts, networks, evidence"},
 	{.name = "guardian",
 		.type = CL_FLAG,
 		.help = "go on every 30 seconds while anything is live, then leave; one a hub"},
@@ -19,6 +21,7 @@ static const struct cl_exit exits[] = {
 
 static const struct cl_example examples[] = {
 	{"cloop sweep", "one pass by hand", false},
+	{"cloop sweep --only adopt,sessions", "only what must not wait", false},
 	{"cloop sweep --json", "the same for a timer, with what was done as JSON", false},
 	{0},
 };
@@ -42,6 +45,7 @@ static const struct cl_text environment[] = {
 static const struct cl_text files[] = {
 	{"HUB/.cloop/guardian.lock", "held by the hub's guardian"},
 	{"/run/cloop/w/HANDLE", "what belongs to one live workload"},
+	{"share/systemd/cloop-sweep.timer, share/cron/cloop-sweep", "a pass from a timer or cron"},
 	{0},
 };
 

@@ -3,9 +3,7 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "work/ctx.h"
-#include "work/driver.h"
 #include "work/guardian.h"
-#include "work/isolation.h"
 #include "work/paths.h"
 #include "work/sweep.h"
 
@@ -33,73 +31,41 @@ static void print(const struct cl_ctx *c, const struct sweep *s)
 		(json_int_t)s->collected, "notes", notes));
 }
 
-/*
- * What no row knows: containers that the engine still has. Each executor's driver looks
- * for its own, and leaves alone what is younger than the grace period.
- */
-static void reap(const struct cl_ctx *c, const struct hub *hub, struct sweep *s)
+/* What an earlier word of the configuration was is not kept: a guardian reads it at each pass. */
+struct setup {
+	struct cl_doc d;
+	struct cfg cfg;
+};
+
+/* A configuration that cannot be read leaves drivers alone, and every executor configured. */
+static void configure(
+	const struct cl_ctx *c, const struct hub *hub, struct setup *u, struct sweep *s)
 {
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_cfg struct cfg cfg = CFG_INIT;
 	struct cl_err e;
 
-	if (hub_config(hub, geteuid(), &d, &cfg, &e)) {
+	*u = (struct setup){CL_DOC_INIT, CFG_INIT};
+	if (hub_config(hub, geteuid(), &u->d, &u->cfg, &e)) {
 		cl_warn(c, "%s", e.msg);
 		return;
 	}
-	for (size_t i = 0; i < cfg.nexecutors; i++) {
-		const struct cfg_executor *x = &cfg.executors[i];
-		json_t *out = NULL, *v;
-		size_t k;
-
-		if (!x->enabled || x->disabled_reason)
-			continue;
-		/* A third party's driver may have nothing to collect, and then no such verb. */
-		if (work_driver_ask(x, &d, hub->dir, "reap", NULL, &out, &e) &&
-			(e.code != CL_EUSAGE || x->row->program))
-			cl_warn(c, "%s", e.msg);
-		json_array_foreach (json_object_get(out, "removed"), k, v) {
-			const char *name = json_string_value(json_object_get(v, "name"));
-			const char *kind = json_string_value(json_object_get(v, "kind"));
-
-			s->collected++;
-			cl_strv_addf(&s->notes, "removed %s %s", kind ? kind : "container",
-				name ? name : "?");
-		}
-		json_decref(out);
-	}
+	s->cfg = &u->cfg;
+	s->cfg_doc = &u->d;
 }
 
-/*
- * What a runtime's name claims is looked at once a day, and when it may have changed. Only in
- * passes that collect: it starts a sandbox.
- */
-static void probe(const struct cl_ctx *c, const struct hub *hub, struct sweep *s)
+static int pass(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, struct cl_err *e)
 {
-	cleanup_store struct store *store = NULL;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_cfg struct cfg cfg = CFG_INIT;
-	struct cl_err e;
+	struct setup u;
+	int rc;
 
-	if (hub_config(hub, geteuid(), &d, &cfg, &e) ||
-		store_open(hub->state, STORE_RW, &store, &e)) {
-		cl_warn(c, "%s", e.msg);
-		return;
-	}
-	for (size_t i = 0; i < cfg.nexecutors; i++) {
-		cleanup_isolation struct store_isolation row = STORE_ISOLATION_INIT;
-		const struct isolation_ask q = {store, hub->dir, &d, &cfg.executors[i]};
-		struct iso_answer answer;
-		bool taken;
-
-		if (!q.executor->enabled || q.executor->disabled_reason)
-			continue;
-		if (isolation_refresh(&q, &taken, &row, &answer, &e))
-			cl_warn(c, "%s: %s", q.executor->id, e.msg);
-		else if (taken)
-			cl_strv_addf(&s->notes, "probed %s (%s): %s, %s", row.executor_id,
-				row.runtime, row.standing, answer.reason);
-	}
+	configure(c, hub, &u, s);
+	rc = sweep_pass(s, e);
+	s->cfg = NULL;
+	s->cfg_doc = NULL;
+	cfg_release(&u.cfg);
+	cl_doc_release(&u.d);
+	for (size_t i = 0; i < s->troubles.n; i++)
+		cl_warn(c, "%s", s->troubles.v[i]);
+	return rc;
 }
 
 /* Passes until two in a row find nothing live. False when the store cannot be used. */
@@ -110,15 +76,11 @@ static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s
 
 	while (empty < 2 && failed < 20) {
 		sys_sleep_ms(empty ? 2000 : PASS_MS);
-		s->collect = sys_mono_ms() >= next_collect;
-		if (s->collect)
+		s->parts = sys_mono_ms() >= next_collect ? SWEEP_ALL : SWEEP_URGENT;
+		if (s->parts == SWEEP_ALL)
 			next_collect = sys_mono_ms() + COLLECT_MS;
 		sweep_release(s);
-		failed = sweep_pass(s, e) ? failed + 1 : 0;
-		if (!failed && s->collect) {
-			reap(c, hub, s);
-			probe(c, hub, s);
-		}
+		failed = pass(c, hub, s, e) ? failed + 1 : 0;
 		empty = !failed && !s->live ? empty + 1 : 0;
 	}
 	return !failed;
@@ -142,7 +104,7 @@ static int guard(const struct cl_ctx *c, const struct hub *hub, struct sweep *s,
 			return 0;
 		good = watch(c, hub, s, e);
 		(void)close(fd);
-		if (!good || sweep_pass(s, e))
+		if (!good || pass(c, hub, s, e))
 			return -1;
 		if (!s->live)
 			return 0;
@@ -153,6 +115,7 @@ int cmd_sweep(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_hub struct hub hub = HUB_INIT;
 	cleanup_free char *logs = NULL, *base = work_run_base();
+	cleanup_strv struct cl_strv only = CL_STRV_INIT;
 	struct sweep s = {0};
 	int rc;
 
@@ -163,15 +126,15 @@ int cmd_sweep(struct cl_ctx *c, struct cl_err *e)
 		.state_path = hub.state,
 		.log_dir = logs,
 		.run_base = base,
-		.collect = !cl_flag(c, "adopt-only")};
+		.parts = SWEEP_ALL};
+	cl_list(c, "only", &only);
+	if (sweep_parts(&only, &s.parts, e))
+		return -1;
 	if (cl_flag(c, "guardian")) {
-		rc = guard(c, &hub, &s, e);
+		rc = only.n ? cl_usage(c, e, "--guardian does every part; --only is for one pass")
+			    : guard(c, &hub, &s, e);
 	} else {
-		rc = sweep_pass(&s, e);
-		if (!rc && s.collect) {
-			reap(c, &hub, &s);
-			probe(c, &hub, &s);
-		}
+		rc = pass(c, &hub, &s, e);
 		if (!rc)
 			print(c, &s);
 	}

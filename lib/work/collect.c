@@ -8,17 +8,21 @@
 #include "base/mem.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"
+#include "sys/mountinfo.h"
 #include "sys/net.h"
 #include "sys/nft_trace.h"
 #include "sys/path.h"
 #include "work/app_token.h"
 #include "work/blocked.h"
+#include "work/driver.h"
 #include "work/rundir.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 /* The row of a handle of ours that is over; false otherwise. */
@@ -52,7 +56,7 @@ static bool over_since(struct store *store, const char *handle, int64_t ms)
 static void did(struct sweep *s, const char *what, const char *handle)
 {
 	s->collected++;
-	cl_strv_addf(&s->notes, "removed %s of %s", what, handle);
+	sweep_did(s, "removed %s of %s", what, handle);
 }
 
 static void cgroups(struct sweep *s, struct store *store)
@@ -73,7 +77,39 @@ static void cgroups(struct sweep *s, struct store *store)
 	}
 }
 
-static void networks(struct sweep *s, struct store *store)
+/*
+ * What no row knows: what an engine still has, or what runs on this host. Each executor's
+ * driver looks for its own, and leaves alone what is younger than its grace period.
+ */
+static void reap(struct sweep *s, const struct cfg_executor *x)
+{
+	json_t *out = NULL, *v;
+	struct cl_err e;
+	size_t i;
+
+	/* A third party's driver may have nothing to collect, and then no such verb. */
+	if (work_driver_ask(x, s->cfg_doc, s->hub_dir, "reap", NULL, &out, &e) &&
+		(e.code != CL_EUSAGE || x->row->program))
+		sweep_trouble(s, "orphans", &e);
+	json_array_foreach (json_object_get(out, "removed"), i, v) {
+		const char *name = json_string_value(json_object_get(v, "name"));
+		const char *kind = json_string_value(json_object_get(v, "kind"));
+
+		s->collected++;
+		sweep_did(s, "removed %s %s", kind ? kind : "container", name ? name : "?");
+	}
+	json_decref(out);
+}
+
+void sweep_orphans(struct sweep *s, struct store *store)
+{
+	cgroups(s, store);
+	for (size_t i = 0; s->cfg && i < s->cfg->nexecutors; i++)
+		if (s->cfg->executors[i].enabled && !s->cfg->executors[i].disabled_reason)
+			reap(s, &s->cfg->executors[i]);
+}
+
+static void prepared(struct sweep *s, struct store *store)
 {
 	cleanup_strv struct cl_strv handles = CL_STRV_INIT;
 	struct cl_err e;
@@ -171,7 +207,7 @@ static void traces(struct sweep *s)
 	if (!dropped)
 		return;
 	s->collected++;
-	cl_strv_addf(&s->notes, "removed the rules of a trace that was killed");
+	sweep_did(s, "removed the rules of a trace that was killed");
 }
 
 static void refusals(struct sweep *s, struct store *store)
@@ -182,15 +218,54 @@ static void refusals(struct sweep *s, struct store *store)
 	if (store_blocked_expire(store, sys_now_ms() - SWEEP_BLOCKED_MS, &gone, &e) || !gone)
 		return;
 	s->collected++;
-	cl_strv_addf(&s->notes, "forgot %lld blocked destinations", (long long)gone);
+	sweep_did(s, "forgot %lld blocked destinations", (long long)gone);
 }
 
-void sweep_collect(struct sweep *s, struct store *store)
+void sweep_staging(struct sweep *s, struct store *store)
 {
-	cgroups(s, store);
-	networks(s, store);
 	rundirs(s, store);
 	logs(s, store);
+}
+
+/* "c-0123456789ab" of "<base>/w/c-0123456789ab/stage/..."; false for anything else. */
+static bool handle_of(const char *point, const char *below, char out[STORE_HANDLE_ID])
+{
+	const char *name = point + strlen(below) + 1;
+
+	if (strcspn(name, "/") != STORE_HANDLE_ID - 1)
+		return false;
+	(void)snprintf(out, STORE_HANDLE_ID, "%s", name);
+	return true;
+}
+
+/*
+ * What was bound for a workload and is still there, where a docker daemon had to see it: the
+ * deepest first, never through a link, and gone from the tree at once though it may be in use.
+ */
+void sweep_mounts(struct sweep *s, struct store *store)
+{
+	cleanup_free char *below = cl_asprintf("%s/w", s->run_base);
+	cleanup_strv struct cl_strv points = CL_STRV_INIT;
+	cleanup_mountinfo struct mountinfo table = MOUNTINFO_INIT;
+	struct cl_err e;
+
+	if (mountinfo_read(&table, &e)) {
+		sweep_trouble(s, "mounts", &e);
+		return;
+	}
+	mountinfo_below(&table, below, &points);
+	for (size_t i = points.n; i-- > 0;) {
+		char handle[STORE_HANDLE_ID];
+
+		if (handle_of(points.v[i], below, handle) && left_over(store, handle) &&
+			!umount2(points.v[i], MNT_DETACH | UMOUNT_NOFOLLOW))
+			did(s, "a mount", handle);
+	}
+}
+
+void sweep_networks(struct sweep *s, struct store *store)
+{
+	prepared(s, store);
 	refusals(s, store);
 	traces(s);
 }

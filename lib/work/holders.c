@@ -3,9 +3,9 @@
 
 #include "base/doc.h"
 #include "base/mem.h"
+#include "policy/session.h"
 #include "store/run.h"
 #include "sys/clock.h"
-#include "work/sweep.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ enum holder_state holder_judge(struct store *s, const struct store_holder *h, in
 	if (h->handle_state)
 		return supervised(s, h->sandbox) ? HOLDER_PENDING : HOLDER_UNREACHABLE;
 	/* A run that is starting has no workload yet; one that never started has none either. */
-	return now - h->created_at < SWEEP_STARTING_MS ? HOLDER_PENDING : HOLDER_UNREACHABLE;
+	return now - h->created_at < SES_STARTING_MS ? HOLDER_PENDING : HOLDER_UNREACHABLE;
 }
 
 static char *copy(const char *s)

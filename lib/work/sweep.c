@@ -1,52 +1,98 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/sweep_internal.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "work/driver.h"
 #include "work/revoke.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const struct {
+	const char *name;
+	void (*run)(struct sweep *s, struct store *store);
+} rows[SWEEP_NPARTS] = {
+	[SWEEP_ADOPT] = {"adopt", sweep_adopt},
+	[SWEEP_LEASES] = {"leases", sweep_leases},
+	[SWEEP_SESSIONS] = {"sessions", sweep_sessions},
+	[SWEEP_ORPHANS] = {"orphans", sweep_orphans},
+	[SWEEP_STAGING] = {"staging", sweep_staging},
+	[SWEEP_MOUNTS] = {"mounts", sweep_mounts},
+	[SWEEP_NETWORKS] = {"networks", sweep_networks},
+	[SWEEP_EVIDENCE] = {"evidence", sweep_evidence},
+};
+
+const char *sweep_name(enum sweep_part p)
+{
+	return rows[p].name;
+}
+
+int sweep_parts(const struct cl_strv *names, unsigned *bits, struct cl_err *e)
+{
+	const char *all[SWEEP_NPARTS];
+	cleanup_free char *list = NULL;
+
+	*bits = names->n ? 0 : SWEEP_ALL;
+	for (size_t i = 0; i < SWEEP_NPARTS; i++)
+		all[i] = rows[i].name;
+	list = cl_join(all, SWEEP_NPARTS, ", ");
+	for (size_t i = 0; i < names->n; i++) {
+		unsigned p = 0;
+
+		while (p < SWEEP_NPARTS && strcmp(rows[p].name, names->v[i]) != 0)
+			p++;
+		if (p == SWEEP_NPARTS) {
+			(void)cl_fail(e, CL_EUSAGE, "'%s' is no part of a sweep", names->v[i]);
+			return cl_fix(e, "there are: %s", list);
+		}
+		*bits |= SWEEP_BIT(p);
+	}
+	return 0;
+}
 
 void sweep_release(struct sweep *s)
 {
 	cl_strv_release(&s->notes);
+	cl_strv_release(&s->troubles);
 }
 
-struct todo {
-	struct sweep *sweep;
-	struct store *store;
-	struct cl_strv dead;   /* handles whose shim is gone */
-	struct cl_strv driver; /* the driver of each */
-	struct cl_strv stuck;  /* runs that never started */
+void sweep_did(struct sweep *s, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cl_strv_add(&s->notes, text);
+}
+
+void sweep_trouble(struct sweep *s, const char *what, const struct cl_err *e)
+{
+	cl_strv_addf(&s->troubles, "%s: %s", what, e->msg);
+}
+
+/* ---- adopt: workloads whose supervisor is gone ---- */
+
+struct dead {
+	struct cl_strv handles, drivers; /* the driver of each */
 };
 
 static int look_at_handle(const struct store_handle *h, void *arg, struct cl_err *e)
 {
-	struct todo *t = arg;
+	struct dead *d = arg;
 
 	(void)e;
-	t->sweep->live++;
 	/* A shim that is just starting has written its row itself, so it is alive here. */
 	if (h->shim_pid && sys_same_process((pid_t)h->shim_pid, (uint64_t)h->shim_start,
 				   h->boot_id ? h->boot_id : ""))
 		return 0;
-	cl_strv_add(&t->dead, h->id);
-	cl_strv_add(&t->driver, h->driver);
-	return 0;
-}
-
-static int look_at_run(const struct store_run *r, void *arg, struct cl_err *e)
-{
-	struct todo *t = arg;
-	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
-
-	if (sys_now_ms() - r->created_at < SWEEP_STARTING_MS)
-		return 0;
-	if (!store_handle_of_run(t->store, r->id, &h, e) && !strcmp(h.state, "live"))
-		return 0;
-	cl_strv_add(&t->stuck, r->id);
+	cl_strv_add(&d->handles, h->id);
+	cl_strv_add(&d->drivers, h->driver);
 	return 0;
 }
 
@@ -62,71 +108,61 @@ static int adopt(struct sweep *s, const char *handle, const char *driver, struct
 	json_decref(in);
 	if (!rc && json_is_true(json_object_get(out, "adopted"))) {
 		s->adopted++;
-		cl_strv_addf(&s->notes, "adopted %s", handle);
+		sweep_did(s, "adopted %s", handle);
 	}
 	json_decref(out);
 	return rc;
 }
 
-static void finish_lost(struct todo *t, const char *run)
+void sweep_adopt(struct sweep *s, struct store *store)
 {
+	struct dead d = {.handles = CL_STRV_INIT, .drivers = CL_STRV_INIT};
 	struct cl_err e;
-	bool won = false;
 
-	if (store_run_finished(
-		    t->store, run, OUTCOME_LOST, -1, "it never started", sys_now_ms(), &won, &e) ||
-		!won)
-		return;
-	t->sweep->lost++;
-	cl_strv_addf(&t->sweep->notes, "%s never started", run);
+	if (store_handle_each(store, NULL, false, look_at_handle, &d, &e))
+		sweep_trouble(s, "adopt", &e);
+	for (size_t i = 0; i < d.handles.n; i++)
+		if (adopt(s, d.handles.v[i], d.drivers.v[i], &e))
+			sweep_did(s, "%s could not be adopted: %s", d.handles.v[i], e.msg);
+	cl_strv_release(&d.handles);
+	cl_strv_release(&d.drivers);
 }
 
-static int pass(struct todo *t, struct cl_err *e)
-{
-	struct store_run_filter starting = STORE_RUN_FILTER_INIT;
+/* ---- leases: what lapsed, what its run has left, and what was taken back and is still held ---- */
 
-	starting.state = "starting";
-	if (store_handle_each(t->store, NULL, false, look_at_handle, t, e) ||
-		store_run_each(t->store, &starting, look_at_run, t, e))
-		return -1;
-	for (size_t i = 0; i < t->stuck.n; i++)
-		finish_lost(t, t->stuck.v[i]);
-	/* Drivers open the store themselves; ours is not held meanwhile. */
-	for (size_t i = 0; i < t->dead.n; i++)
-		if (adopt(t->sweep, t->dead.v[i], t->driver.v[i], e))
-			cl_strv_addf(&t->sweep->notes, "%s could not be adopted: %s", t->dead.v[i],
-				e->msg);
-	return 0;
-}
-
-/* What was lent and lapsed, and what was taken back and is still held. */
-static int leases(struct todo *t, struct cl_err *e)
+void sweep_leases(struct sweep *s, struct store *store)
 {
 	const struct lease_actor who = {"sweep", sys_now_ms()};
 	struct lease_sweep d;
+	struct cl_err e;
 
-	if (lease_sweep(t->store, &who, t->sweep->run_base, &d, e))
-		return -1;
+	if (lease_sweep(store, &who, s->run_base, &d, &e)) {
+		sweep_trouble(s, "leases", &e);
+		return;
+	}
+	s->collected += (size_t)(d.expired + d.orphans);
 	if (d.expired + d.orphans)
-		cl_strv_addf(
-			&t->sweep->notes, "ended %lld leases", (long long)(d.expired + d.orphans));
+		sweep_did(s, "ended %lld leases", (long long)(d.expired + d.orphans));
+}
+
+static int count(const struct store_handle *h, void *arg, struct cl_err *e)
+{
+	(void)h;
+	(void)e;
+	++*(size_t *)arg;
 	return 0;
 }
 
 int sweep_pass(struct sweep *s, struct cl_err *e)
 {
-	struct todo t = {.sweep = s};
-	int rc;
+	cleanup_store struct store *store = NULL;
 
 	s->live = s->adopted = s->lost = s->collected = 0;
-	if (store_open(s->state_path, STORE_RW, &t.store, e))
+	if (store_open(s->state_path, STORE_RW, &store, e) ||
+		store_handle_each(store, NULL, false, count, &s->live, e))
 		return -1;
-	rc = pass(&t, e) || leases(&t, e) ? -1 : 0;
-	if (!rc && s->collect)
-		sweep_collect(s, t.store);
-	store_close(t.store);
-	cl_strv_release(&t.dead);
-	cl_strv_release(&t.driver);
-	cl_strv_release(&t.stuck);
-	return rc;
+	for (unsigned p = 0; p < SWEEP_NPARTS; p++)
+		if (s->parts & SWEEP_BIT(p))
+			rows[p].run(s, store);
+	return 0;
 }

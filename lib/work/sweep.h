@@ -1,13 +1,40 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * One pass of the janitors over what a hub has live (DECISIONS D13): adopt first, then
- * settle what can only be lost, then collect what belongs to nobody.
+ * One pass of the janitors over what a hub has (DECISIONS D13): adopt first, then settle what
+ * can only be lost, then collect what belongs to nobody. Each janitor is a row of a table.
+ * Passes may overlap, each other's included: what two could do at once is one conditional
+ * UPDATE, and what is collected is asked for by its exact id in our own records.
  */
 #ifndef CL_WORK_SWEEP_H
 #define CL_WORK_SWEEP_H
 
 #include "base/buf.h"
+#include "base/doc.h"
+#include "policy/config.h"
 #include "store/run.h"
+
+/* In the order in which they run. */
+enum sweep_part {
+	SWEEP_ADOPT,
+	SWEEP_LEASES,
+	SWEEP_SESSIONS,
+	SWEEP_ORPHANS,
+	SWEEP_STAGING,
+	SWEEP_MOUNTS,
+	SWEEP_NETWORKS,
+	SWEEP_EVIDENCE,
+	SWEEP_NPARTS
+};
+#define SWEEP_BIT(p) (1U << (p))
+#define SWEEP_ALL    (SWEEP_BIT(SWEEP_NPARTS) - 1)
+/* What a command needs that waits for a workload. */
+#define SWEEP_SETTLE (SWEEP_BIT(SWEEP_ADOPT) | SWEEP_BIT(SWEEP_SESSIONS))
+/* What must not wait: a guardian does these at every pass, the others now and then. */
+#define SWEEP_URGENT (SWEEP_SETTLE | SWEEP_BIT(SWEEP_LEASES))
+
+const char *sweep_name(enum sweep_part p); /* "adopt" */
+/* Names as bits; none at all is every part. CL_EUSAGE with all names. */
+int sweep_parts(const struct cl_strv *names, unsigned *bits, struct cl_err *e);
 
 /* What the pass is for, and what it did. */
 struct sweep {
@@ -15,22 +42,23 @@ struct sweep {
 	const char *state_path;
 	const char *log_dir;
 	const char *run_base;
-	bool collect; /* also look for what ended workloads have left (slower) */
+	unsigned parts; /* bits of enum sweep_part */
+	/* What is configured; NULL: not known, so that every executor counts as configured, and no
+	 * driver is asked. */
+	const struct cfg *cfg;
+	const struct cl_doc *cfg_doc;
 	/* out */
 	size_t live, adopted, lost, collected;
-	struct cl_strv notes; /* one line for each thing done */
+	struct cl_strv notes;    /* one line for each thing done */
+	struct cl_strv troubles; /* what could not be done; the pass went on */
 };
 
-/* Handles that are live with a dead shim are adopted; runs that never got anywhere end. */
+/* One pass. CL_EBUSY and the like only when the store could not be used at all. */
 int sweep_pass(struct sweep *s, struct cl_err *e);
 void sweep_release(struct sweep *s);
 
-/*
- * How long a run may be starting without a workload, and logs and blocked destinations are
- * kept. Milliseconds.
- */
-#define SWEEP_STARTING_MS (5 * 60 * 1000LL)
-#define SWEEP_LOGS_MS     (14 * 24 * 3600 * 1000LL)
-#define SWEEP_BLOCKED_MS  (30 * 24 * 3600 * 1000LL)
+/* How long logs and blocked destinations are kept. Milliseconds. */
+#define SWEEP_LOGS_MS    (14 * 24 * 3600 * 1000LL)
+#define SWEEP_BLOCKED_MS (30 * 24 * 3600 * 1000LL)
 
 #endif

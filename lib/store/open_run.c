@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "base/mem.h"
+#include "store/db.h"
+#include "store/session.h"
+
+#include <stddef.h>
+
+#define COL(type, member)                                                     \
+	{                                                                     \
+#member, type, offsetof(struct store_open_run, member), false \
+	}
+
+static const struct db_col columns[] = {
+	COL(DB_TEXT, run_id),
+	COL(DB_TEXT, executor_id),
+	COL(DB_TEXT, project),
+	COL(DB_TEXT, handle_id),
+	COL(DB_TEXT, handle_state),
+	COL(DB_TIME, created_at),
+	COL(DB_TIME, handle_ended_at),
+	COL(DB_BOOL, starting),
+};
+/* A run has one handle at most that is live; else its newest says how it stands. */
+static const struct db_table table = {
+	"(SELECT r.id AS run_id, r.executor_id, r.project, h.id AS handle_id, "
+	"h.state AS handle_state, r.created_at, ifnull(h.ended_at, 0) AS handle_ended_at, "
+	"r.state = 'starting' AS starting FROM run AS r LEFT JOIN handle AS h ON h.id = "
+	"(SELECT id FROM handle WHERE run_id = r.id "
+	"ORDER BY state = 'live' DESC, started_at DESC LIMIT 1) "
+	"WHERE r.state <> 'finished')",
+	columns, CL_ARRAY_LEN(columns), sizeof(struct store_open_run)};
+
+int store_open_runs(struct store *s, store_open_run_fn fn, void *arg, struct cl_err *e)
+{
+	cleanup_rows struct db_rows rows = {0};
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int rc = 0;
+
+	db_select(&table, &sql);
+	cl_buf_adds(&sql, " ORDER BY created_at, run_id");
+	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+		return -1;
+	for (size_t i = 0; !rc && i < rows.n; i++)
+		rc = fn(db_row_at(&rows, i), arg, e);
+	return rc;
+}
