@@ -40,7 +40,10 @@ struct shim_lent {
 	json_t *said;    /* for who asked for the run: what was lent and what was refused */
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
+	bool ending;     /* the workload has to end because of that */
+	size_t removed;  /* files that were taken back by then */
 	bool complained; /* of a renewal that failed */
+	bool blind;      /* the store could not be asked, and that was said */
 	/* a renewal on its way, in a thread of its own */
 	bool asking;
 	pthread_t thread;

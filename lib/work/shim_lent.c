@@ -22,6 +22,7 @@
 
 #define LOOK_MS   5000  /* how often it is asked whether something was taken back */
 #define RETRY_MS  60000 /* after a renewal that failed */
+#define SOON_MS   2000  /* a lease that ends then is let go: its first grant ends it */
 #define ENV_MS    60000 /* by then a sandbox has read its variables, whatever the kernel told us */
 #define REVOKE_MS 5000  /* between SIGTERM and SIGKILL of a workload that may not go on */
 
@@ -182,7 +183,8 @@ static void plan_renewal(struct shim *s, int64_t expires_at)
 	int64_t left = expires_at - sys_now_ms();
 
 	s->lent.expires_at = expires_at;
-	s->due.renew = sys_mono_ms() + (left > 0 ? left * 2 / 3 : 0);
+	/* One that a grant ends soon is asked for a few times more, and not ever faster. */
+	s->due.renew = left < SOON_MS ? 0 : sys_mono_ms() + left * 2 / 3;
 	s->due.look = sys_mono_ms() + LOOK_MS;
 }
 
@@ -337,7 +339,7 @@ static int64_t how_held(struct shim *s, const char *grant_id)
 
 /*
  * What was taken back is out of the files; a variable of a running process is not to be had back,
- * so a grant that stands in one ends with the workload.
+ * so a grant that stands in one ends with the workload, and is given up when that is over.
  */
 static void settle(struct shim *s, const struct lease_take_backs *t, size_t removed)
 {
@@ -347,18 +349,34 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 		char why[300];
 
 		a.env_stays = how_held(s, b->grant_id) & SEC_BY_ENV;
-		a.terminated = b->kill || (a.env_stays && grant_gone(s, b->grant_id));
-		a.env_stays = a.env_stays && !a.terminated;
-		(void)snprintf(why, sizeof(why), "the grant of '%.100s' (%s) was revoked, and %s",
-			b->secret_name, b->grant_id,
-			b->kill ? "its holders were to be killed" : "it stands in its environment");
-		if (a.terminated)
+		if (b->kill || (a.env_stays && grant_gone(s, b->grant_id))) {
+			(void)snprintf(why, sizeof(why),
+				"the grant of '%.100s' (%s) was taken back, and %s", b->secret_name,
+				b->grant_id,
+				b->kill ? "its holders were to be killed"
+					: "its value stands in the environment");
+			s->lent.ending = true;
+			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
-		else
-			shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name,
-				b->grant_id);
+			continue;
+		}
+		shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name, b->grant_id);
 		answer(s, b->grant_id, &a);
 	}
+}
+
+/* The workload that had to end for them is over. */
+static void settle_ended(struct shim *s)
+{
+	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
+	struct cl_err e;
+
+	if (!s->lent.ending || lease_take_backs(s->store, s->lent.id, sys_now_ms(), &t, &e))
+		return;
+	for (size_t i = 0; i < t.n; i++)
+		answer(s, t.v[i].grant_id,
+			&(struct lease_answer){.terminated = true,
+				.files_removed = i ? 0 : (int64_t)s->lent.removed});
 }
 
 static bool taken_back(struct shim *s, struct lease_take_backs *t)
@@ -367,7 +385,10 @@ static bool taken_back(struct shim *s, struct lease_take_backs *t)
 
 	if (!lease_take_backs(s->store, s->lent.id, sys_now_ms(), t, &e))
 		return true;
-	shim_note(s, "lease", "it cannot be seen whether something was taken back: %s", e.msg);
+	if (!s->lent.blind)
+		shim_note(s, "lease", "it cannot be seen whether something was taken back: %s",
+			e.msg);
+	s->lent.blind = true;
 	return false;
 }
 
@@ -380,8 +401,9 @@ static void give_up(struct shim *s, const char *why)
 
 	take_tokens(s, NULL, &tokens);
 	removed = delivery_scrub(&s->rd);
+	/* What stands in variables may still be taken back. */
 	s->lent.over = true;
-	s->due.renew = s->due.look = 0;
+	s->due.renew = 0;
 	shim_note(s, "lease", "%s: %zu files were taken back", why, removed);
 	if (taken_back(s, &t))
 		settle(s, &t, removed);
@@ -445,12 +467,14 @@ void shim_lent_look(struct shim *s)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
 
-	if (!s->lent.id || s->lent.over || s->ended)
+	if (!s->lent.id || s->lent.ending || s->ended)
 		return;
 	s->due.look = sys_mono_ms() + LOOK_MS;
 	if (!taken_back(s, &t))
 		return;
-	if (t.over || sys_now_ms() >= s->lent.expires_at) {
+	if (s->lent.over) {
+		settle(s, &t, 0);
+	} else if (t.over || sys_now_ms() >= s->lent.expires_at) {
 		give_up(s, t.n ? "what it was lent was revoked" : "what it was lent has lapsed");
 	} else if (t.n) {
 		s->lent.narrowing = true;
@@ -509,6 +533,8 @@ void shim_lent_end(struct shim *s)
 	take_tokens(s, late, &tokens);
 	delivery_drop(&s->rd);
 	end_tokens(s, &tokens, "the run is over");
+	if (s->lent.id && s->store)
+		settle_ended(s);
 	if (s->lent.id && s->store &&
 		lease_release(s->store, &actor, s->lent.id, "the run is over", &e))
 		shim_note(s, "lease", "its end could not be recorded: %s", e.msg);

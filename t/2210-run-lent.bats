@@ -235,3 +235,88 @@ ${1-ro,nosuid,nodev,
 	same "$output" $'none\n.containerenv'
 	all_gone
 }
+
+# lent_apart PROJECT : a project with a token of its own; sets Q and G, its grant.
+lent_apart() {
+	Q=$T/projects/$1
+	mkdir -p "$Q" && chown 1000:1000 "$Q" && rm -f "$Q"/*
+	G=$(cloop secret grant deploy-pat --to "project:$Q" --repos 'myorg/*' "${@:2}" --json | jq -r .id)
+}
+detached() { host cloop run --detach -p "$Q" -- sh -c "$1" < /dev/null; }
+
+@test "a revoked file is gone from the sandbox, the others stay, and the run goes on" {
+	lent_apart files
+	g=$(cloop secret grant app-env --to "project:$Q" --env-keys API_KEY --json | jq -r .id)
+	id=$(detached 'echo up; while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo "gone, ${#API_KEY} left"; ls -A "$CLOOP_LEASE_DIR"')
+	until_logged "$id" up
+	exits 0 host cloop secret revoke "$G"
+	until_state "$id" finished
+	same "$(logged "$id")" $'up\ngone, 19 left'
+	has "$(cloop runs journal "$id")" "'deploy-pat' ($G) was taken back"
+	cloop secret revoke "$g" >/dev/null
+	all_gone
+}
+
+@test "revoking what stands in the environment ends the workload, and is done when that is over" {
+	lent_apart env
+	g=$(cloop secret grant app-env --to "project:$Q" --env-keys API_KEY --json | jq -r .id)
+	id=$(detached 'trap "" TERM; echo up; while :; do sleep 0.1; done')
+	until_logged "$id" up
+	exits 0 host cloop secret revoke --json "$g"
+	same "$(cloop runs show --json "$id" | jq -r .outcome)" killed
+	has "$(cloop runs show --json "$id" | jq -r .error)" "stands in the environment"
+	# The other one was the run's until then.
+	cloop secret revoke "$G" >/dev/null
+	all_gone
+}
+
+@test "killing the holders of a lease ends the run and wipes its files" {
+	lent_apart kill
+	id=$(detached 'echo up; sleep 600')
+	until_logged "$id" up
+	l=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select id from lease where run_id = '$id'")
+	exits 0 host cloop secret revoke "$l" --action kill --reason 'it leaked'
+	until_state "$id" finished
+	same "$(cloop runs show --json "$id" | jq -r .outcome)" killed
+	has "$(cloop runs show --json "$id" | jq -r .error)" 'its holders were to be killed'
+	cloop secret revoke "$G" >/dev/null
+	all_gone
+}
+
+@test "a grant that ends while the run lives takes the files with it" {
+	lent_apart ttl --ttl 20s
+	id=$(detached 'echo up; while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo gone')
+	until_logged "$id" up
+	until_state "$id" finished
+	same "$(logged "$id")" $'up\ngone'
+	has "$(cloop runs journal "$id")" 'files were taken back'
+	all_gone
+}
+
+@test "what was revoked while the supervisor was dead is taken back by the next one" {
+	lent_apart dead
+	id=$(detached 'echo up; while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo gone')
+	until_logged "$id" up
+	kill -KILL "$(shim_of "$(handle_of "$id")")"
+	# Nobody answers, unless the guardian was quick.
+	host cloop secret revoke --wait 1s "$G" || [ $? = 1 ]
+	exits 0 host cloop sweep --adopt-only
+	until_state "$id" finished
+	same "$(logged "$id")" $'up\ngone'
+	all_gone
+}
+
+@test "without the key a revocation takes back more than it must, never less" {
+	lent_apart nokey
+	g=$(cloop secret grant app-env --to "project:$Q" --env-keys API_KEY --json | jq -r .id)
+	id=$(detached 'echo up; while [ -e "$CLOOP_LEASE_DIR/gitconfig" ]; do sleep 0.1; done; echo gone')
+	until_logged "$id" up
+	mv "$HUB/cloop-secret-key" "$T/away"
+	run host cloop secret revoke "$G"
+	mv "$T/away" "$HUB/cloop-secret-key"
+	same "$status" 0
+	until_state "$id" finished
+	same "$(logged "$id")" $'up\ngone'
+	cloop secret revoke "$g" >/dev/null
+	all_gone
+}
