@@ -13,6 +13,7 @@ struct store {
 	char *path;
 	unsigned depth; /* of nested transactions */
 	bool poisoned;  /* one inside was rolled back */
+	bool wipes;     /* what it deleted must not stay in the log either */
 };
 
 /* "clop": PRAGMA application_id of a state file. */

@@ -118,11 +118,36 @@ int store_grant_succeed(
 												: 0;
 }
 
+/* Ends the live leases among those whose seq `which` selects that hold nothing any more. */
+static int end_empty(struct store *s, const char *which, const char *grant_id,
+	const struct store_lease_end *end, int64_t most, int64_t *n, struct cl_err *e)
+{
+	cleanup_free char *sql = cl_asprintf(
+		"UPDATE lease SET state = 'revoked', ended_at = :at, ended_by = :by,"
+		" reason = :reason WHERE state = 'live' AND seq IN (%s LIMIT :most) AND NOT EXISTS"
+		" (SELECT 1 FROM lease_grant h WHERE h.lease = lease.seq AND h.state = 'held')",
+		which);
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s, sql, &st, e))
+		return -1;
+	db_int(st, ":at", end->at);
+	db_text(st, ":by", end->by);
+	db_text(st, ":reason", end->reason);
+	db_int(st, ":most", most);
+	if (grant_id)
+		db_text(st, ":grant", grant_id);
+	return db_done(s, st, n, e);
+}
+
+/* Their holds stand side by side; the leases do not, and many of them are the sweep's to end. */
+#define ENDED_AT_ONCE 64
+
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
-	cleanup_stmt sqlite3_stmt *take = NULL, *over = NULL;
+	cleanup_stmt sqlite3_stmt *take = NULL;
 
 	if (store_begin(s, &t, e) ||
 		db_prepare(s,
@@ -130,25 +155,55 @@ int store_grant_take(struct store *s, const char *grant_id, const struct store_l
 			" WHERE grant_id = :grant AND state = 'held' AND EXISTS (SELECT 1 FROM "
 			"lease"
 			" WHERE seq = lease_grant.lease AND lease.state = 'live')",
-			&take, e) ||
-		db_prepare(s,
-			"UPDATE lease SET state = 'revoked', ended_at = :at, ended_by = :by,"
-			" reason = :reason WHERE state = 'live' AND seq IN"
-			" (SELECT lease FROM lease_grant WHERE grant_id = :grant AND"
-			" state = 'taking') AND NOT EXISTS (SELECT 1 FROM lease_grant h WHERE"
-			" h.lease = lease.seq AND h.state = 'held')",
-			&over, e))
+			&take, e))
 		return -1;
 	db_text(take, ":action", end->action);
 	db_int(take, ":at", end->at);
 	db_text(take, ":grant", grant_id);
-	db_int(over, ":at", end->at);
-	db_text(over, ":by", end->by);
-	db_text(over, ":reason", end->reason);
-	db_text(over, ":grant", grant_id);
-	if (db_done(s, take, n, e) || db_done(s, over, NULL, e))
+	if (db_done(s, take, n, e) ||
+		(*n && *n <= ENDED_AT_ONCE &&
+			end_empty(s,
+				"SELECT lease FROM lease_grant WHERE grant_id = :grant AND"
+				" state = 'taking'",
+				grant_id, end, ENDED_AT_ONCE, NULL, e)))
 		return -1;
 	return store_commit(&t, e);
+}
+
+int store_lease_emptied(
+	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+{
+	const struct store_lease_end end = {
+		.at = at, .by = by, .reason = "its grants were revoked"};
+
+	return end_empty(s,
+		"SELECT DISTINCT h.lease FROM lease_grant h JOIN lease l ON l.seq = h.lease"
+		" WHERE h.state = 'taking' AND l.state = 'live' AND NOT EXISTS (SELECT 1 FROM"
+		" lease_grant k WHERE k.lease = h.lease AND k.state = 'held')",
+		NULL, &end, most, n, e);
+}
+
+int store_asked_each(struct store *s, int64_t most, store_asked_fn fn, void *arg, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv ids = CL_STRV_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+	int rc = 0;
+
+	/* From the live ones, who are few, whatever else is asked for. */
+	if (db_prepare(s,
+		    "SELECT x.id FROM handle x WHERE x.state = 'live' AND EXISTS (SELECT 1 FROM"
+		    " lease l CROSS JOIN lease_grant h ON h.lease = l.seq WHERE l.sandbox = x.id "
+		    "AND"
+		    " h.state = 'taking') LIMIT :most",
+		    &st, e))
+		return -1;
+	db_int(st, ":most", most);
+	while (!rc && !(rc = db_step(s, st, &row, e)) && row)
+		cl_strv_add(&ids, db_column(st, 0));
+	for (size_t i = 0; !rc && i < ids.n; i++)
+		rc = fn(ids.v[i], arg, e);
+	return rc;
 }
 
 /* ---- who has what ---- */

@@ -79,6 +79,9 @@ int store_lease_expire(
  */
 int store_lease_orphans(
 	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
+/* Up to `most` live leases from which all was taken back: "revoked"; *n of them. */
+int store_lease_emptied(
+	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
 /* Forgets up to `most` leases that ended before `before` and hold nothing any more. */
 int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n, struct cl_err *e);
 
@@ -91,8 +94,8 @@ int store_hold_each(struct store *s, int64_t lease, store_hold_fn fn, void *arg,
 int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const char *action,
 	int64_t at, bool *won, struct cl_err *e);
 /*
- * taking of all live leases that hold the grant, *n of them; a lease that holds nothing else ends
- * as "revoked".
+ * taking of all live leases that hold the grant, *n of them. A lease that holds nothing else is
+ * over; it becomes "revoked" at once where they are few, else by store_lease_emptied.
  */
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e);
@@ -105,6 +108,10 @@ int store_grant_succeed(
  */
 int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, const char *state,
 	const char *result, int64_t at, bool *won, struct cl_err *e);
+
+/* The live sandboxes of which something is "taking", up to `most`; fn as in store/run.h. */
+typedef int (*store_asked_fn)(const char *sandbox, void *arg, struct cl_err *e);
+int store_asked_each(struct store *s, int64_t most, store_asked_fn fn, void *arg, struct cl_err *e);
 
 /* ---- lists ---- */
 

@@ -132,6 +132,7 @@ void store_tombstone_release(struct store_tombstone *t)
 
 int store_secret_wipe(struct store *s, struct cl_err *e)
 {
+	s->wipes = true;
 	return db_exec(s, "PRAGMA secure_delete = ON", e);
 }
 

@@ -61,6 +61,8 @@ static int keep_taking(const struct store_hold *h, void *arg, struct cl_err *e)
 	struct lease_take_backs *t = arg;
 
 	(void)e;
+	/* As long as it holds something it is not over. */
+	t->over = t->over && strcmp(h->state, "held") != 0;
 	if (strcmp(h->state, "taking") != 0)
 		return 0;
 	t->v = cl_grow(t->v, &t->cap, t->n + 1, sizeof(*t->v));
@@ -75,9 +77,10 @@ int lease_take_backs(struct store *s, const char *id, int64_t now, struct lease_
 {
 	cleanup_lease_row struct store_lease l = STORE_LEASE_INIT;
 
+	out->over = true;
 	if (store_lease_get(s, id, &l, e) || store_hold_each(s, l.seq, keep_taking, out, e))
 		return -1;
-	out->over = strcmp(l.state, "live") != 0 || l.expires_at <= now;
+	out->over = out->over || strcmp(l.state, "live") != 0 || l.expires_at <= now;
 	for (size_t i = 0; i < out->n; i++) {
 		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
 

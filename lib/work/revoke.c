@@ -19,24 +19,15 @@
 
 /* ---- telling ---- */
 
-struct telling {
-	const char *run_base;
-	char last[STORE_HANDLE_ID]; /* the holds of one lease come together */
-};
-
 /* Sends the nudge and does not wait: the answer is what stands in the store. */
-static int tell(const struct store_holder *h, void *arg, struct cl_err *e)
+static int tell(const char *sandbox, void *arg, struct cl_err *e)
 {
-	struct telling *t = arg;
+	const char *run_base = arg;
 	cleanup_rundir struct rundir rd = {0};
 	cleanup_fd int fd = -1;
 	json_t *msg;
 
-	if (!h->sandbox || !h->handle_state || strcmp(h->handle_state, "live") != 0 ||
-		!strcmp(t->last, h->sandbox))
-		return 0;
-	(void)snprintf(t->last, sizeof(t->last), "%s", h->sandbox);
-	rundir_init(&rd, t->run_base, h->sandbox);
+	rundir_init(&rd, run_base, sandbox);
 	if (control_connect(rd.sock, &fd, e))
 		return 0;
 	msg = json_pack("{s:s}", "op", "lease");
@@ -47,12 +38,11 @@ static int tell(const struct store_holder *h, void *arg, struct cl_err *e)
 
 void revoke_tell(struct store *s, const char *run_base)
 {
-	const struct store_holder_filter f = {.taking = true, .limit = TOLD};
-	struct telling t = {.run_base = run_base};
+	cleanup_free char *base = cl_strdup(run_base);
 	struct cl_err e;
 
 	/* Best effort: whoever is not told looks by itself. */
-	(void)store_holder_each(s, &f, tell, &t, &e);
+	(void)store_asked_each(s, TOLD, tell, base, &e);
 }
 
 /* ---- what is written ---- */
