@@ -121,24 +121,68 @@ DROP  127.0.0.1 127.0.0.1:80/tcp — loopback'
 	exits 0 fw --cidrs 100.64.0.0/10,::ffff:100.100.100.200/128 --ports 80
 }
 
+# args|what of the message|what of the fix: each kind of bad value has its own.
+bad_values() {
+	cat <<- 'E'
+	--cidrs 10.0.0.1 --ports 1|'10.0.0.1' has no prefix length|write '10.0.0.1/32' for this one address
+	--cidrs 10.0.0.0/33 --ports 1|'10.0.0.0/33' has a bad prefix length|a length from 0 to 32
+	--cidrs 010.0.0.0/8 --ports 1|'010.0.0.0' is not an IP address|without leading zeros
+	--cidrs fe80::1%eth0/64 --ports 1|'fe80::1%eth0' is not an IP address|leave out the zone
+	--cidrs ::ffff:0.0.0.0/80 --ports 1|is an IPv4-mapped range shorter than /96|write the IPv4 range itself
+	--cidrs name/8 --ports 1|'name' is not an IP address|names mean nothing to a packet filter
+	--cidrs 10.0.0.0/8/8 --ports 1|'10.0.0.0/8/8'|fix: 
+	--deny 300.0.0.0/8|'300.0.0.0' is not an IP address|four numbers from 0 to 255
+	--ports 0 --internet|'0' is not between 1 and 65535|write ports from 1 to 65535
+	--ports 65536 --internet|'65536' is not between 1 and 65535|write ports from 1 to 65535
+	--ports 0443 --internet|'0443' has a leading zero|write ports from 1 to 65535
+	--ports 80-90 --internet|'80-90' is a range of ports|list up to 64 ports one by one, or open every port (--all-ports)
+	--ports https --internet|'https' is not a whole number|such as 443
+	--internet|allows the public Internet and names no port|name the ports (--ports 443
+	--cidrs 10.0.0.0/8|names no port|name the ports (--ports 443
+	--internet --ports 443 --all-ports|every port and 1 port are asked for at once|not both
+	--resolver dns.google|'dns.google' is not an IP address|write the address that the name has
+	--resolver 9.9.9.9:99999|'9.9.9.9:99999' has a bad port|without leading zeros
+	--resolver [::1|'[::1' is not an IP address|2001:db8::10
+	--broker 10.0.0.1|'10.0.0.1' names no port|write 10.0.0.1:PORT
+	--broker 10.0.0.1:0|broker '10.0.0.1:0' has port 0|write the broker as ADDRESS:PORT
+	--host a..b|'a..b' is no host pattern|such as registry.example.com
+	--check 1.2.3.4|'1.2.3.4' names no port|write 1.2.3.4:PORT
+	--check 1.2.3.4:0|'1.2.3.4:0' has port 0|'/any' for what has no port
+	--check 1.2.3.4:1/sctp|'1.2.3.4:1/sctp' has an unknown protocol|end it in /tcp, /udp or /any
+	--check example.com:443|'example.com' is not an IP address|names mean nothing
+	--check [fe80::1%eth0]:80|'fe80::1%eth0' is not an IP address|leave out the zone
+	--format nft --table a.b|'a.b' is no name for an nft table|1 to 64 of letters
+	--format nft --table x;flush|'x;flush' is no name for an nft table|1 to 64 of letters
+	--format nft --table -x|'-x'|fix: 
+	--format nft-bridge --bridge a/b|'a/b' is no name of a network interface|1 to 15 of letters
+	--format nft-bridge --bridge a"b|is no name of a network interface|1 to 15 of letters
+	E
+}
+
 @test "bad values are 65, name the value and say how to mend it" {
-	local -a bad=(
-		"--cidrs 10.0.0.1 --ports 1" "--cidrs 10.0.0.0/33 --ports 1" "--cidrs 010.0.0.0/8 --ports 1"
-		"--cidrs fe80::1%eth0/64 --ports 1" "--cidrs ::ffff:0.0.0.0/80 --ports 1" "--cidrs name/8 --ports 1"
-		"--deny 300.0.0.0/8" "--ports 0 --internet" "--ports 65536 --internet" "--ports 0443 --internet"
-		"--ports 80-90 --internet" "--internet" "--cidrs 10.0.0.0/8" "--internet --ports 443 --all-ports"
-		"--resolver dns.google" "--resolver 9.9.9.9:99999" "--resolver [::1" "--broker 10.0.0.1"
-		"--broker 10.0.0.1:0" "--host a..b" "--check 1.2.3.4" "--check 1.2.3.4:0" "--check 1.2.3.4:1/sctp"
-		"--check example.com:443" "--check [fe80::1%eth0]:80" "--format nft --table a.b"
-		"--format nft-bridge --bridge a/b")
-	local args
-	for args in "${bad[@]}"; do
+	local args message fix n=0
+	while IFS='|' read -r args message fix; do
 		echo "args: $args" >&2
 		# shellcheck disable=SC2086 # words
 		exits 65 fw $args
+		has "$stderr" "$message"
 		has "$stderr" "  fix: "
+		has "$stderr" "$fix"
 		[ -z "$output" ]
+		n=$((n + 1))
+	done < <(bad_values)
+	[ "$n" = 32 ]
+	# Every list has its bound.
+	local list many
+	many=$(seq -f '20.0.%.0f.0/24' 0 255 | paste -sd,),21.0.0.0/24
+	for list in deny resolver broker; do
+		[ $list = deny ] || many=$(seq -f '20.0.%.0f.1:53' 0 255 | paste -sd,),21.0.0.1:53
+		exits 65 fw --$list "$many"
+		has "$stderr" "257 "
+		has "$stderr" "  fix: "
 	done
+	exits 65 fw --internet --ports "$(seq 1 65 | paste -sd,)"
+	has "$stderr" "65 ports are more than the 64"
 }
 
 @test "usage errors are 64" {

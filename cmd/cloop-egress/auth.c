@@ -44,22 +44,33 @@ static int take_list(struct cl_ctx *c, size_t which, struct eg_auth *out, struct
 	return 0;
 }
 
+static int take_port(const char *t, struct eg_auth *out, struct cl_err *e)
+{
+	size_t digits = strspn(t, "0123456789");
+	uint64_t port = 0;
+
+	if (digits && t[digits] == '-') {
+		(void)cl_fail(e, CL_EDATA, "--ports '%.80s' is a range of ports", t);
+		return cl_fix(e, "list up to %d ports one by one, or open every port (--all-ports)",
+			EG_MAX_PORTS);
+	}
+	if (digits > 1 && *t == '0')
+		(void)cl_fail(e, CL_EDATA, "--ports '%.80s' has a leading zero", t);
+	else if (!cl_parse_u64(t, 1, 65535, "--ports", &port, e)) {
+		eg_auth_add_port(out, (uint16_t)port);
+		return 0;
+	}
+	return cl_fix(e, "write ports from 1 to 65535, such as 443");
+}
+
 static int take_ports(struct cl_ctx *c, struct eg_auth *out, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv texts = CL_STRV_INIT;
 
 	cl_list(c, "ports", &texts);
-	for (size_t i = 0; i < texts.n; i++) {
-		const char *t = texts.v[i];
-		uint64_t port = 0;
-		int rc = t[0] == '0' && t[1]
-				 ? cl_fail(e, CL_EDATA, "--ports '%.80s' has a leading zero", t)
-				 : cl_parse_u64(t, 1, 65535, "--ports", &port, e);
-
-		if (rc)
-			return cl_fix(e, "write ports from 1 to 65535, such as 443");
-		eg_auth_add_port(out, (uint16_t)port);
-	}
+	for (size_t i = 0; i < texts.n; i++)
+		if (take_port(texts.v[i], out, e))
+			return -1;
 	return 0;
 }
 
