@@ -63,6 +63,21 @@ started() {
 	all_gone
 }
 
+@test "the App's key is with nobody while the run lives, and its token with sandbox and supervisor only" {
+	started sh -c 'while [ ! -e /workspace/go ]; do sleep 0.1; done'
+	sed -n '2,6p' "$F/app.pem" > "$T/values"
+	mine=$(ours -x 'cloop.*|conmon|podman' | xargs)
+	has " $mine " " $(shim_of "$h") "
+	# shellcheck disable=SC2086 # a list
+	same "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" $mine "$HUB" "$ENGINE_DIR" "$T/run" "$P" 2>/dev/null)" ''
+	cat "$T/run/w/$h/lease/files/github-token" > "$T/values"
+	same "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" "$HUB" "$ENGINE_DIR" "$P" 2>/dev/null)" ''
+	[ -n "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" "$T/run/w/$h/lease" 2>/dev/null)" ]
+	touch "$P/go"
+	wait_for ended "$id"
+	all_gone
+}
+
 @test "a grant that is revoked ends the token of a run that goes on" {
 	started sh -c 'while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo gone; while [ ! -e /workspace/go ]; do sleep 0.1; done'
 	exits 0 host cloop secret revoke "$grant"
