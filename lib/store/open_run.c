@@ -45,3 +45,29 @@ int store_open_runs(struct store *s, store_open_run_fn fn, void *arg, struct cl_
 		rc = fn(db_row_at(&rows, i), arg, e);
 	return rc;
 }
+
+int store_runs_lost(struct store *s, const struct cl_strv *runs, const struct cl_strv *why,
+	size_t from, size_t to, int64_t at, bool *won, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (store_begin(s, &t, e) ||
+		db_prepare(s,
+			"UPDATE run SET state = 'finished', outcome = 'lost', error = :why, "
+			"finished_at = :at WHERE id = :id AND state <> 'finished'",
+			&st, e))
+		return -1;
+	db_int(st, ":at", at);
+	for (size_t i = from; i < to; i++) {
+		int64_t changed = 0;
+
+		db_text(st, ":id", runs->v[i]);
+		db_text(st, ":why", why->v[i]);
+		if (db_done(s, st, &changed, e))
+			return -1;
+		won[i - from] = changed == 1;
+		(void)sqlite3_reset(st);
+	}
+	return store_commit(&t, e);
+}

@@ -95,5 +95,11 @@ struct store_open_run {
 /* The oldest first. A walk holds no lock while its callback writes. */
 typedef int (*store_open_run_fn)(const struct store_open_run *r, void *arg, struct cl_err *e);
 int store_open_runs(struct store *s, store_open_run_fn fn, void *arg, struct cl_err *e);
+/*
+ * store_run_finished of many as lost, in one transaction: runs.v[from..to) for the reasons in
+ * why.v. won[i - from] says of each whether this caller did it.
+ */
+int store_runs_lost(struct store *s, const struct cl_strv *runs, const struct cl_strv *why,
+	size_t from, size_t to, int64_t at, bool *won, struct cl_err *e);
 
 #endif

@@ -52,25 +52,21 @@ static int judge(const struct store_open_run *r, void *arg, struct cl_err *e)
 }
 
 /* The ends of some; the lock is let go between two of these. */
-static int finish(struct sweep *s, struct store *store, const struct stale *t, size_t from,
-	size_t to, struct cl_err *e)
+static int finish(
+	struct sweep *s, struct store *store, const struct stale *t, size_t from, struct cl_err *e)
 {
-	cleanup_txn struct store_txn txn = {0};
+	size_t to = from + AT_ONCE < t->runs.n ? from + AT_ONCE : t->runs.n;
+	bool won[AT_ONCE];
 
-	if (store_begin(store, &txn, e))
+	if (store_runs_lost(store, &t->runs, &t->why, from, to, t->now, won, e))
 		return -1;
 	for (size_t i = from; i < to; i++) {
-		bool won = false;
-
-		if (store_run_finished(
-			    store, t->runs.v[i], OUTCOME_LOST, -1, t->why.v[i], t->now, &won, e))
-			return -1;
-		if (!won)
+		if (!won[i - from])
 			continue;
 		s->lost++;
 		sweep_did(s, "%s is lost: %s", t->runs.v[i], t->why.v[i]);
 	}
-	return store_commit(&txn, e);
+	return 0;
 }
 
 static int note_requeued(const struct store_session *r, void *arg, struct cl_err *e)
@@ -112,7 +108,7 @@ void sweep_sessions(struct sweep *s, struct store *store)
 		store_session_each(store, "requeued", NULL, note_requeued, &t, &e))
 		sweep_trouble(s, "sessions", &e);
 	for (size_t i = 0; i < t.runs.n; i += AT_ONCE)
-		if (finish(s, store, &t, i, i + AT_ONCE < t.runs.n ? i + AT_ONCE : t.runs.n, &e))
+		if (finish(s, store, &t, i, &e))
 			sweep_trouble(s, "sessions", &e);
 	give_up(s, store, &t);
 	cl_strv_release(&t.runs);
