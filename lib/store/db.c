@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* What an SQLite result means to a person; the primary code decides. */
 static const struct {
@@ -43,11 +44,39 @@ int db_fail(struct store *s, const char *doing, struct cl_err *e)
 	return -1;
 }
 
+static uint32_t hash(const char *sql)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *sql; sql++)
+		h = (h ^ (unsigned char)*sql) * 16777619u;
+	return h;
+}
+
+/* Compiling costs more than most of our statements do. One that is in use is compiled again. */
 int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e)
 {
+	struct db_kept *room = NULL;
+	uint32_t h = hash(sql);
+
 	*st = NULL;
-	if (sqlite3_prepare_v2(s->db, sql, -1, st, NULL) != SQLITE_OK)
+	for (size_t i = 0; i < DB_KEPT; i++) {
+		struct db_kept *k = &s->kept[(h + i) % DB_KEPT];
+
+		if (!k->used && (!room || (room->st && !k->st)))
+			room = k;
+		if (k->used || !k->st || k->hash != h || strcmp(sqlite3_sql(k->st), sql) != 0)
+			continue;
+		k->used = true;
+		*st = k->st;
+		return 0;
+	}
+	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
 		return db_fail(s, "prepare a statement", e);
+	if (room) {
+		(void)sqlite3_finalize(room->st);
+		*room = (struct db_kept){*st, h, true};
+	}
 	return 0;
 }
 
@@ -118,8 +147,36 @@ const char *db_column(sqlite3_stmt *st, int n)
 	return t ? t : "";
 }
 
+/* The store of a connection: what store_open has left with it, which is the one way to ask. */
+static struct store *store_of(sqlite3 *db)
+{
+	struct store *s = sqlite3_rollback_hook(db, NULL, NULL);
+
+	(void)sqlite3_rollback_hook(db, NULL, s);
+	return s;
+}
+
 void db_stmt_cleanup(sqlite3_stmt **st)
 {
+	struct store *s = *st ? store_of(sqlite3_db_handle(*st)) : NULL;
+
+	for (size_t i = 0; s && i < DB_KEPT; i++) {
+		if (s->kept[i].st != *st)
+			continue;
+		/* Reset, so that it holds no lock and no text of anybody. */
+		(void)sqlite3_reset(*st);
+		(void)sqlite3_clear_bindings(*st);
+		s->kept[i].used = false;
+		*st = NULL;
+		return;
+	}
 	(void)sqlite3_finalize(*st);
 	*st = NULL;
+}
+
+void db_drop_kept(struct store *s)
+{
+	for (size_t i = 0; i < DB_KEPT; i++)
+		(void)sqlite3_finalize(s->kept[i].st);
+	memset(s->kept, 0, sizeof(s->kept));
 }

@@ -8,12 +8,21 @@
 #include <jansson.h>
 #include <sqlite3.h>
 
+/* A statement that was compiled, for the next who asks for the same text. */
+struct db_kept {
+	sqlite3_stmt *st;
+	uint32_t hash; /* of its text */
+	bool used;     /* somebody has it now */
+};
+#define DB_KEPT 64
+
 struct store {
 	sqlite3 *db;
 	char *path;
 	unsigned depth; /* of nested transactions */
 	bool poisoned;  /* one inside was rolled back */
 	bool wipes;     /* what it deleted must not stay in the log either */
+	struct db_kept kept[DB_KEPT];
 };
 
 /* "clop": PRAGMA application_id of a state file. */
@@ -23,6 +32,7 @@ struct store {
 
 /* Fails with what SQLite says; `doing` completes "cannot ...". */
 int db_fail(struct store *s, const char *doing, struct cl_err *e);
+/* Compiled anew, or kept from the last time; cleanup_stmt gives it back. */
 int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e);
 /* By name (":id"); a name that the statement does not have is a bug and aborts. */
 void db_text(sqlite3_stmt *st, const char *name, const char *value); /* NULL: SQL NULL */
@@ -38,6 +48,8 @@ int db_number(struct store *s, const char *sql, int64_t *out, struct cl_err *e);
 /* Column n as text, "" for NULL; valid until the next step. */
 const char *db_column(sqlite3_stmt *st, int n);
 
+/* Before the connection is closed: nobody has a statement any more. */
+void db_drop_kept(struct store *s);
 void db_stmt_cleanup(sqlite3_stmt **st);
 #define cleanup_stmt __attribute__((cleanup(db_stmt_cleanup)))
 

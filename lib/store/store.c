@@ -74,6 +74,7 @@ static int connect_file(struct store *s, enum store_mode mode, struct cl_err *e)
 
 	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
 		return db_fail(s, "open it", e);
+	(void)sqlite3_rollback_hook(s->db, NULL, s);
 	(void)sqlite3_busy_timeout(s->db, BUSY_MS);
 	for (size_t i = 0; i < CL_ARRAY_LEN(settings); i++)
 		(void)sqlite3_db_config(s->db, settings[i].option, settings[i].on, NULL);
@@ -163,6 +164,7 @@ void store_close(struct store *s)
 {
 	if (!s)
 		return;
+	db_drop_kept(s);
 	leave_short_log(s);
 	(void)sqlite3_close_v2(s->db);
 	free(s->path);
