@@ -6,6 +6,8 @@
  *        leasetool asked FILE LEASE : what its holder is asked to give up, as JSON
  *        leasetool answer FILE LEASE GRANT FILES [ERROR] : the holder's answer
  *        leasetool release FILE LEASE : the holder is over
+ *        leasetool measure HUB COUNT GROUP : takes COUNT leases of /srv/app, GROUP a commit, by turns
+ *            with commits of a bare SQLite file beside it; microseconds a lease and a commit
  * A refusal is {"error": ...} and status 1. cloop-secret must stand beside the executable.
  */
 #include "base/doc.h"
@@ -16,9 +18,11 @@
 #include "work/lease_ask.h"
 #include "work/lease_wire.h"
 
+#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static json_t *env_json(const struct lease_env *v, size_t n, json_t *all)
 {
@@ -141,12 +145,96 @@ static int hold(int argc, char **argv, struct cl_err *e)
 	return lease_answer(s, &who, argv[3], argv[4], &a, e);
 }
 
+/* ---- how fast ---- */
+
+static void must(bool holds, const char *what)
+{
+	if (holds)
+		return;
+	(void)fprintf(stderr, "leasetool: %s\n", what);
+	exit(1);
+}
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static sqlite3_stmt *bare(const char *hub, sqlite3 **db)
+{
+	cleanup_free char *path = cl_asprintf("%s/bare.db", hub);
+	sqlite3_stmt *st = NULL;
+
+	must(!sqlite3_open(path, db) &&
+			!sqlite3_exec(*db,
+				"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;"
+				"CREATE TABLE t (id INTEGER PRIMARY KEY, text TEXT NOT NULL)",
+				NULL, NULL, NULL) &&
+			!sqlite3_prepare_v2(*db,
+				"INSERT INTO t (text) VALUES ('as long as an id and a name')", -1,
+				&st, NULL),
+		"no bare file");
+	return st;
+}
+
+/* GROUP leases in one commit. */
+static void take_group(struct keyed *k, int64_t group)
+{
+	const struct lease_request r = {.project = "/srv/app", .executor = "container"};
+	cleanup_txn struct store_txn t = {0};
+	struct cl_err e;
+
+	must(!store_begin(k->store, &t, &e), "cannot begin");
+	for (int64_t i = 0; i < group; i++) {
+		cleanup_held struct lease *l = NULL;
+
+		must(!lease_take(k, &r, &l, &e) && l->nitems == 1, "nothing was lent");
+	}
+	must(!store_commit(&t, &e), "cannot commit");
+}
+
+static int measure(const char *hub, int64_t count, int64_t group, struct cl_err *e)
+{
+	cleanup_keyed struct keyed k = KEYED_INIT;
+	const struct cl_ctx c = {.dir = hub};
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = bare(hub, &db);
+	int64_t ours = 0, peer = 0, rounds = count / group;
+
+	if (keyed_open(&c, &k, e))
+		return -1;
+	for (int64_t i = 0; i < rounds; i++) {
+		int64_t at = now_us(), between;
+
+		take_group(&k, group);
+		between = now_us();
+		must(sqlite3_step(st) == SQLITE_DONE && !sqlite3_reset(st), "no bare commit");
+		ours += between - at;
+		peer += now_us() - between;
+	}
+	cl_take_json(json_pack("{s:f, s:f, s:f}", "ours_us",
+		(double)ours / (double)(rounds * group), "peer_us", (double)peer / (double)rounds,
+		"ratio", (double)ours / (double)group / (double)peer));
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(db);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	cleanup_held struct lease *l = NULL;
 	struct cl_err e;
 
 	cl_find_exe();
+	if (argc == 5 && !strcmp(argv[1], "measure")) {
+		if (!measure(argv[2], strtol(argv[3], NULL, 10), strtol(argv[4], NULL, 10), &e))
+			return 0;
+		cl_take_json(cl_err_json(&e));
+		return 1;
+	}
 	if (argc > 3 && (!strcmp(argv[1], "asked") || !strcmp(argv[1], "release") ||
 				(argc > 5 && !strcmp(argv[1], "answer")))) {
 		if (!hold(argc, argv, &e))

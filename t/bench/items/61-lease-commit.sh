@@ -1,0 +1,11 @@
+# shellcheck shell=bash disable=SC2034,SC2154
+item='a lease taken, a commit each, against bare SQLite commits'
+target=1.11 # at least 90 % of its commits a second
+setup() {
+	export CLOOP_HUBS=$tmp/hubs CLOOP_DIR=$tmp/hub
+	unset CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
+	cloop -C "$tmp/hub" hub bootstrap
+	echo '{"KEY":"value"}' | cloop secret mint app-env
+	cloop secret grant app-env --to project:/srv/app
+}
+measure() { "$BUILD_DIR/t/lib/leasetool" measure "$tmp/hub" 400 1; }
