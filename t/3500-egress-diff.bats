@@ -120,10 +120,18 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 	has "$output" "newly allowed: 256 IPv4 addresses"
 	exits 0 diff_ git:HEAD:sub/p.yaml policy.json
 	cd sub && exits 0 diff_ git:HEAD:sub/p.yaml ../policy.json
-	exits 65 diff_ git:HEAD:nowhere.json p.yaml
-	has "$stderr" "does not exist in 'HEAD'"
-	has "$stderr" "none"
+	# The change that brings the file opens all that it allows; one that takes it away is asked.
+	exits 1 diff_ git:HEAD:nowhere.json p.yaml
+	has "$stderr" "warning: the revision has no file 'HEAD:nowhere.json': compared with a policy that allows nothing"
+	same "$(sed 1d <<< "$output")" "$(diff_ none p.yaml | sed 1d)"
+	exits 65 diff_ p.yaml git:HEAD:nowhere.json
+	has "$stderr" "fix: write the path from the top of the work tree; 'none' stands for"
+	exits 65 cloop-egress fits git:HEAD:nowhere.json p.yaml
 	exits 65 diff_ git:v9:policy.json p.yaml
+	has "$stderr" "git has no 'v9:policy.json'"
+	has "$stderr" "fix: fetch the revision (a shallow clone has few: git fetch --unshallow; actions/checkout: fetch-depth: 0)"
+	exits 69 diff_ HEAD:policy.json p.yaml
+	has "$stderr" "or git:HEAD:policy.json for one at a revision"
 	for bad in git:HEAD git::x 'git:HEAD:'; do exits 64 diff_ "$bad" p.yaml; done
 	for bad in git:--help:x git:HEAD:/etc/passwd git:HEAD:../x 'git:HEAD..x:y' 'git:a b:y'; do exits 65 diff_ "$bad" p.yaml; done
 	cd / && exits 65 diff_ git:HEAD:x "$BATS_TEST_TMPDIR/a.json"

@@ -61,6 +61,20 @@ static const struct {
 	{"json", print_json},
 };
 
+/*
+ * A change that brings the policy's file: before it nothing was allowed. The other way round,
+ * where the file goes, nobody is asked whether nothing is filtered then.
+ */
+static int read_from(struct cl_ctx *c, struct operand *from, struct cl_err *e)
+{
+	if (!operand_read(c, 0, from, e))
+		return 0;
+	if (strcmp(cl_err_slug(e), "git_no_file") != 0)
+		return -1;
+	cl_warn(c, "%s: compared with a policy that allows nothing", e->msg);
+	return 0;
+}
+
 int egress_diff(struct cl_ctx *c, struct cl_err *e)
 {
 	const char *format = cl_str_or(c, "format", c->json ? "json" : "text");
@@ -74,8 +88,8 @@ int egress_diff(struct cl_ctx *c, struct cl_err *e)
 
 	if (c->json && !json)
 		return cl_usage(c, e, "--json and --format %s cannot go together", format);
-	if (operand_read(c, 0, &from, e) || operand_read(c, 1, &to, e) ||
-		operand_side(&from, &a, e) || operand_side(&to, &b, e))
+	if (read_from(c, &from, e) || operand_read(c, 1, &to, e) || operand_side(&from, &a, e) ||
+		operand_side(&to, &b, e))
 		return -1;
 	change_make(&a, &b, &opened);
 	/* Asked the other way round, the answers are turned back. */

@@ -22,7 +22,11 @@ static int read_file(struct cl_ctx *c, const char *text, struct operand *out, st
 
 	(void)c;
 	if (cl_read_file(text, EGRESS_MAX_FILE, &data, e))
-		return -1;
+		return strchr(text, ':') ? cl_fix(e,
+						   "name a file that exists, or git:%s for one "
+						   "at a revision",
+						   text)
+					 : -1;
 	return egress_policy_text(out->name, &data, &out->stack, e);
 }
 

@@ -102,6 +102,24 @@ static int check_owner(const struct stat *st, struct cl_err *e)
 	return cl_fix(e, "run it as its owner");
 }
 
+/* The revision is there and the file is not in it, or the revision is not there. */
+static int no_object(const char *object, const struct cl_buf *said, struct cl_err *e)
+{
+	cleanup_free char *line = sys_first_line(said);
+
+	if (line && (strstr(line, "' exists on disk, but not in '") ||
+			    strstr(line, "' does not exist in '"))) {
+		(void)cl_fail(e, CL_ENOTFOUND, "the revision has no file '%s'", object);
+		(void)cl_slug(e, "git_no_file");
+		return cl_fix(e, "write the path from the top of the work tree; 'none' stands for "
+				 "a policy that is not there");
+	}
+	(void)cl_fail(
+		e, CL_ENOTFOUND, "git has no '%s': %s", object, line ? line : "it says nothing");
+	return cl_fix(e, "fetch the revision (a shallow clone has few: git fetch --unshallow; "
+			 "actions/checkout: fetch-depth: 0)");
+}
+
 static int run(int git, const struct stat *st, const char *object, size_t max, struct cl_buf *out,
 	struct cl_err *e)
 {
@@ -117,7 +135,6 @@ static int run(int git, const struct stat *st, const char *object, size_t max, s
 	const struct sys_pass pass = {git, GIT_FD};
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	cleanup_strv struct cl_strv argv = CL_STRV_INIT, envp = CL_STRV_INIT;
-	cleanup_free char *line = NULL;
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(args); i++)
 		cl_strv_add(&argv, args[i]);
@@ -138,14 +155,8 @@ static int run(int git, const struct stat *st, const char *object, size_t max, s
 		(void)cl_wrap(e, "git");
 		return e->fix[0] ? -1 : cl_fix(e, "install git, or give the file itself");
 	}
-	if (r.status) {
-		line = sys_first_line(&r.err);
-		(void)cl_fail(e, CL_ENOTFOUND, "git has no '%s': %s", object,
-			line ? line : "it says nothing");
-		return cl_fix(e,
-			"fetch the revision (a shallow clone has few: git fetch --unshallow); "
-			"'none' stands for a policy that is not there yet");
-	}
+	if (r.status)
+		return no_object(object, &r.err, e);
 	if (r.out.len > max)
 		return cl_fail(e, CL_EDATA, "'%s' has more than %zu bytes", object, max);
 	cl_buf_add(out, r.out.p, r.out.len);

@@ -15,7 +15,8 @@
  * bytes. The repository is that of the current directory: the nearest .git above it, which
  * must be a directory of the caller's own or, for root, of whoever owns the current
  * directory. CL_EDATA for a rev or path that git could take for something else and for a
- * file that is too large, CL_ENOTFOUND when there is no repository, revision or file,
+ * file that is too large, CL_ENOTFOUND when there is no repository, revision or (slug
+ * "git_no_file") file in it,
  * CL_EDENIED for a repository that leads elsewhere or belongs to others, CL_EUNAVAIL
  * without git.
  */
