@@ -55,10 +55,15 @@ enum holder_state holder_judge(struct store *s, const struct store_holder *h, in
 		return strcmp(h->lease_state, "live") || over ? HOLDER_REVOKED : HOLDER_HOLDS;
 	if (!strcmp(h->state, "failed"))
 		return HOLDER_FAILED;
-	if (strcmp(h->state, "taking") != 0 || over)
+	if (strcmp(h->state, "taking") != 0)
+		return HOLDER_REVOKED;
+	/* A supervisor that is there answers for what has ended, too. */
+	if (h->handle_state && supervised(s, h->sandbox))
+		return HOLDER_PENDING;
+	if (over)
 		return HOLDER_REVOKED;
 	if (h->handle_state)
-		return supervised(s, h->sandbox) ? HOLDER_PENDING : HOLDER_UNREACHABLE;
+		return HOLDER_UNREACHABLE;
 	/* A run that is starting has no workload yet; one that never started has none either. */
 	return now - h->created_at < SES_STARTING_MS ? HOLDER_PENDING : HOLDER_UNREACHABLE;
 }
@@ -109,6 +114,9 @@ static int add(const struct store_holder *h, void *arg, struct cl_err *e)
 		.expires_at = h->expires_at,
 		.state = holder_judge(a->s, h, a->now)};
 	read_result(to, h->result);
+	/* Nobody is left to say so. */
+	to->terminated =
+		to->terminated || (to->state == HOLDER_REVOKED && !strcmp(h->state, "taking"));
 	return 0;
 }
 

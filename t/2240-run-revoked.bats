@@ -1,0 +1,112 @@
+#!/usr/bin/env bats
+# What a run holds is taken from it while it lives, by another process, and that is said as the guide
+# has it.
+# shellcheck disable=SC2016,SC2034,SC2154 # what stands in single quotes is for the sandbox's shell
+
+load lib/common
+load lib/engine
+load lib/hub
+
+setup_file() {
+	need root podman nft ip jq sqlite3
+	hub_up
+	hub_config '    network: none'
+	printf 'secrets:\n  key_file: %s\n' "$HUB/cloop-secret-key" >> "$HUB/.cloop/config.yaml"
+	printf '{"API_KEY":"planted-env-value-1"}' | cloop secret mint app-env --kind env >/dev/null
+	echo ghp_plantedtokenvalue0003 | cloop secret mint deploy-pat --kind github_pat >/dev/null
+}
+teardown_file() { hub_down; }
+setup() {
+	rm -rf "$P/.cloop" "$P"/*
+	pat=$(cloop secret grant deploy-pat --to "project:$P" --repos 'myorg/*' --json | jq -r .id)
+}
+teardown() {
+	local g
+	touch "$P/go"
+	for g in $(cloop secret grants --json | jq -r .id); do cloop secret revoke "$g" --wait 0 >/dev/null 2>&1; done
+	return 0
+}
+
+logged() { cloop runs logs "$1" 2>/dev/null; }
+has_logged() { [[ $(logged "$1") == *"$2"* ]]; }
+ended() { [ "$(cloop runs show --json "$1" | jq -r .state)" = finished ]; }
+# start SCRIPT : detached; $id.
+start() { id=$(run_in --detach -- sh -c "$1"); }
+member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
+WAIT='while [ ! -e /workspace/go ]; do sleep 0.1; done'
+
+@test "a grant that is held as files: they go, the run goes on, and the guide's words say so" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT; exit 3"
+	until_ok has_logged "$id" up
+	exits 0 cloop secret holders "$pat"
+	has "$output" "1 running workload(s) hold $pat (deploy-pat), 0 in their environment"
+	has "$output" "$id on container, project $P: files; lease ends in"
+	exits 0 cloop secret revoke "$pat"
+	same "$(member <<< "$output")" "✓ revoked grant $pat (deploy-pat)
+  hub member hub-5d1e0c on build-01: taken back from 1 lease(s) — revoked
+    container: revoked — 3 file(s) removed"
+	until_ok has_logged "$id" gone
+	same "$(cloop runs show --json "$id" | jq -r .state)" running
+	exits 1 cloop secret holders "$pat"
+	touch "$P/go"
+	until_ok ended "$id"
+	same "$(cloop runs show --json "$id" | jq .exit_code)" 3
+	same "$(cloop secret leases --run "$id" --all --json | jq -r .state)" revoked
+	exits 0 cloop hub audit verify
+}
+
+@test "of two grants the one that was not revoked stays, and its renewal works" {
+	src=$(cloop secret grant deploy-pat --to executor:container --repos 'other/*' --json | jq -r .id)
+	start "echo up; $WAIT; ls \$CLOOP_LEASE_DIR"
+	until_ok has_logged "$id" up
+	exits 0 cloop secret revoke "$src"
+	same "$(cloop secret leases --run "$id" --json | jq -r '.grants[] | select(.state == "held") | .grant_id')" "$pat"
+	touch "$P/go"
+	until_ok ended "$id"
+	has "$(logged "$id")" github-token
+}
+
+@test "a grant that stands in the environment ends its workload" {
+	env=$(cloop secret grant app-env --to "project:$P" --json | jq -r .id)
+	start "echo up; $WAIT"
+	until_ok has_logged "$id" up
+	exits 0 cloop secret holders "$env"
+	has "$output" "1 in their environment"
+	exits 0 cloop secret revoke "$env"
+	has "$output" "workload terminated"
+	until_ok ended "$id"
+	exits 1 cloop secret holders "$env"
+}
+
+@test "a lease with kill: what was lent and who was lent it are gone" {
+	start "trap '' TERM; echo up; $WAIT; sleep 600"
+	until_ok has_logged "$id" up
+	lease=$(cloop secret leases --run "$id" --json | jq -r .id)
+	exits 0 cloop secret revoke "$lease" --action kill --reason 'PAT leaked'
+	has "$output" "✓ revoked lease $lease ($id)"
+	until_ok ended "$id"
+	same "$(cloop secret leases --run "$id" --all --json | jq -r .reason)" "PAT leaked"
+}
+
+@test "what cannot be heard of is found: a supervisor that was stopped takes back when it goes on" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
+	kill -STOP "$shim"
+	run --separate-stderr cloop secret revoke "$pat" --wait 1s
+	kill -CONT "$shim"
+	same "$status" 1
+	has "$output" "container: revoke_pending — 1 holder(s) have not answered"
+	until_ok has_logged "$id" gone
+	exits 0 cloop secret revoke "$pat"
+	has "$output" "revoked — 3 file(s) removed"
+}
+
+@test "deleting the secret takes it back as well" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	echo ghp_plantedtokenvalue0004 | cloop secret mint other-pat --kind github_pat >/dev/null
+	exits 0 cloop secret delete deploy-pat
+	until_ok has_logged "$id" gone
+	echo ghp_plantedtokenvalue0003 | cloop secret mint deploy-pat --kind github_pat >/dev/null
+}
