@@ -17,7 +17,7 @@ void fleet_cmd_release(struct fleet_cmd *f)
 	hub_release(&f->hub);
 }
 
-int fleet_cmd_open(
+int fleet_cmd_look(
 	const struct cl_ctx *c, enum store_mode mode, struct fleet_cmd *out, struct cl_err *e)
 {
 	(void)snprintf(out->actor, sizeof(out->actor), "uid:%u", (unsigned)getuid());
@@ -25,7 +25,15 @@ int fleet_cmd_open(
 	if (hub_store_from_ctx(c, mode, &out->hub, &out->store, e) ||
 		hub_config(&out->hub, geteuid(), &out->doc, &out->cfg, e))
 		return -1;
-	return work_fleet_read(out->store, out->hub.dir, &out->cfg, out->now, &out->fleet, e);
+	return work_fleet_look(out->store, &out->cfg, out->now, &out->fleet, e);
+}
+
+int fleet_cmd_open(
+	const struct cl_ctx *c, enum store_mode mode, struct fleet_cmd *out, struct cl_err *e)
+{
+	if (fleet_cmd_look(c, mode, out, e))
+		return -1;
+	return work_fleet_sign(out->store, out->hub.dir, &out->fleet, e);
 }
 
 int fleet_cmd_node(

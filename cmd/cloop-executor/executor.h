@@ -42,6 +42,9 @@ struct fleet_cmd {
 		.hub = HUB_INIT, .doc = CL_DOC_INIT, .cfg = CFG_INIT, .fleet = WORK_FLEET_INIT})
 void fleet_cmd_release(struct fleet_cmd *f);
 #define cleanup_fleet_cmd __attribute__((cleanup(fleet_cmd_release)))
+/* The same without what is signed: no labels but those configured, and no default. */
+int fleet_cmd_look(
+	const struct cl_ctx *c, enum store_mode mode, struct fleet_cmd *out, struct cl_err *e);
 int fleet_cmd_open(
 	const struct cl_ctx *c, enum store_mode mode, struct fleet_cmd *out, struct cl_err *e);
 /* The executor that operand 0 names. */

@@ -4,14 +4,14 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "sys/clock.h"
-#include "work/paths.h"
-#include "work/sweep.h"
+#include "sys/proc.h"
 
-#include <string.h>
+#include <unistd.h>
 
 #define ROUNDS      100 /* of writing against others who write */
 #define POLL_MS     500
 #define SWEEP_EVERY 30000
+#define SWEEP_MOST  60000
 #define TIMED_OUT   2 /* exit status of drain */
 
 /* What one of the three does to an executor's health; false: nothing to do. */
@@ -139,20 +139,31 @@ int cmd_executor_uncordon(struct cl_ctx *c, struct cl_err *e)
 
 /* ---- drain ---- */
 
-/* Rows of workloads that are gone would be waited for in vain: what a sweep can settle, it does. */
+/*
+ * Rows of workloads that are gone would be waited for in vain: what a sweep can settle, it does. A
+ * process of its own, so that nothing else here loads what a sweep takes.
+ */
 static void settle(struct cl_ctx *c, const struct fleet_cmd *f)
 {
-	cleanup_free char *logs = work_log_dir(&f->hub), *base = work_run_base();
-	struct sweep s = {.hub_dir = f->hub.dir,
-		.state_path = f->hub.state,
-		.log_dir = logs,
-		.run_base = base,
-		.parts = SWEEP_SETTLE | SWEEP_BIT(SWEEP_LEASES)};
+	cleanup_free char *path = cl_sibling("cloop-sweep");
+	char name[] = "cloop-sweep", dir[] = "-C", only[] = "--only",
+	     parts[] = "adopt,sessions,leases";
+	char *argv[] = {name, dir, f->hub.dir, only, parts, NULL};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_free char *why = NULL;
 	struct cl_err e;
 
-	if (sweep_pass(&s, &e))
+	r.spawn.path = path;
+	r.spawn.argv = argv;
+	r.spawn.envp = environ;
+	r.timeout_ms = SWEEP_MOST;
+	if (sys_run(&r, &e)) {
 		cl_warn(c, "what is left behind could not be settled: %s", e.msg);
-	sweep_release(&s);
+		return;
+	}
+	why = r.status ? sys_first_line(&r.err) : NULL;
+	if (why)
+		cl_warn(c, "what is left behind could not be settled: %s", why);
 }
 
 static void progress(struct cl_ctx *c, const struct work_node *n, int64_t left)

@@ -210,9 +210,10 @@ int cmd_executor_ls(struct cl_ctx *c, struct cl_err *e)
 	struct listing l = {.c = c, .f = &f};
 	int rc;
 
-	if (fleet_cmd_open(c, STORE_RO, &f, e))
+	/* For people it is asked often, and shows nothing that is signed. */
+	if (c->json ? fleet_cmd_open(c, STORE_RO, &f, e) : fleet_cmd_look(c, STORE_RO, &f, e))
 		return -1;
-	l.dflt = default_id(&f);
+	l.dflt = c->json ? default_id(&f) : NULL;
 	cl_table_init(&l.table, CL_ARRAY_LEN(head));
 	for (size_t i = 0; i < CL_ARRAY_LEN(head); i++)
 		cl_table_add(&l.table, head[i]);
@@ -223,7 +224,7 @@ int cmd_executor_ls(struct cl_ctx *c, struct cl_err *e)
 		if (n->x->enabled || n->x->disabled_reason)
 			line(&l, n->x->id, n, &h);
 	}
-	rc = store_health_each(f.store, leftover, &l, e);
+	rc = f.fleet.strays ? store_health_each(f.store, leftover, &l, e) : 0;
 	if (!rc && !c->json && l.n)
 		cl_table_print(&l.table, stdout);
 	else if (!rc && !c->json)

@@ -239,12 +239,27 @@ json_t *cfg_value_read(struct cl_doc *d, const json_t *parent, const char *key,
 	return readers[k->type](d, parent, key, k, e);
 }
 
+/* Most defaults are one plain word, which means what it says: every command reads them all. */
+static json_t *plain_default(const struct cfg_key *k, const char *text)
+{
+	if (k->type == CFG_BOOL && !strcmp(text, "true"))
+		return json_true();
+	if (k->type == CFG_BOOL && !strcmp(text, "false"))
+		return json_false();
+	if (k->type == CFG_ENUM && cl_all_in(text, CL_LOWER "-"))
+		return json_string(text);
+	return NULL;
+}
+
 json_t *cfg_value_default(const struct cfg_key *k, const char *text)
 {
+	json_t *plain = text ? plain_default(k, text) : NULL;
 	cleanup_free char *yaml = text ? cl_asprintf("v: %s\n", text) : NULL;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	struct cl_err e;
 
+	if (plain)
+		return plain;
 	if (!yaml)
 		return k->type == CFG_STRS || k->type == CFG_INTS ? json_array() : NULL;
 	if (cl_doc_parse(&d, CL_DOC_YAML, "default", yaml, strlen(yaml), NULL, &e))

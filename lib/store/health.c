@@ -129,23 +129,11 @@ int store_health_each(struct store *s, store_health_fn fn, void *arg, struct cl_
 
 /* ---- load ---- */
 
-/* Both halves are answered by the indices of what is live. */
-#define LOAD                                                                                \
-	"SELECT executor_id, count(*) FROM (SELECT executor_id FROM handle WHERE"           \
-	" state = 'live' UNION ALL SELECT executor_id FROM run AS r WHERE state <>"         \
-	" 'finished' AND state = 'starting' AND created_at > :since AND NOT EXISTS (SELECT" \
-	" 1 FROM handle WHERE run_id = r.id)) WHERE :id IS NULL OR executor_id = :id"       \
-	" GROUP BY executor_id ORDER BY executor_id"
-
-static int load_of(
-	struct store *s, const char *executor, int64_t now, sqlite3_stmt **st, struct cl_err *e)
-{
-	if (db_prepare(s, LOAD, st, e))
-		return -1;
-	db_text(*st, ":id", executor);
-	db_int(*st, ":since", now - STORE_STARTING_MS);
-	return 0;
-}
+/* One row a workload. Both halves are answered by the indices of what is live. */
+#define LOAD                                                                         \
+	"SELECT executor_id FROM handle WHERE state = 'live' UNION ALL SELECT"       \
+	" executor_id FROM run WHERE state <> 'finished' AND state = 'starting' AND" \
+	" created_at > :since AND NOT EXISTS (SELECT 1 FROM handle WHERE run_id = run.id)"
 
 int store_load_each(struct store *s, int64_t now, store_load_fn fn, void *arg, struct cl_err *e)
 {
@@ -153,26 +141,39 @@ int store_load_each(struct store *s, int64_t now, store_load_fn fn, void *arg, s
 	bool row;
 	int rc = 0;
 
-	if (load_of(s, NULL, now, &st, e))
+	if (db_prepare(s, LOAD, &st, e))
 		return -1;
+	db_int(st, ":since", now - STORE_STARTING_MS);
 	for (;;) {
 		if (db_step(s, st, &row, e))
 			return -1;
 		if (!row)
 			return 0;
-		rc = fn(db_column(st, 0), sqlite3_column_int64(st, 1), arg, e);
+		rc = fn(db_column(st, 0), arg, e);
 		if (rc)
 			return rc;
 	}
 }
 
+struct count {
+	const char *executor;
+	int64_t n;
+};
+
+static int count_one(const char *executor, void *arg, struct cl_err *e)
+{
+	struct count *c = arg;
+
+	(void)e;
+	c->n += !strcmp(executor, c->executor);
+	return 0;
+}
+
 int store_load(struct store *s, const char *executor, int64_t now, int64_t *n, struct cl_err *e)
 {
-	cleanup_stmt sqlite3_stmt *st = NULL;
-	bool row;
+	struct count c = {executor, 0};
+	int rc = store_load_each(s, now, count_one, &c, e);
 
-	if (load_of(s, executor, now, &st, e) || db_step(s, st, &row, e))
-		return -1;
-	*n = row ? sqlite3_column_int64(st, 1) : 0;
-	return 0;
+	*n = c.n;
+	return rc;
 }

@@ -45,11 +45,12 @@ json_t *store_health_json(const struct store_health *h);
 /*
  * Workloads that are live, and runs that are about to be: a run that says it is starting counts
  * for STORE_STARTING_MS, then only with a workload, so that a row that was left behind keeps
- * nobody waiting. executor NULL: of all. fn for each executor that has some.
+ * nobody waiting. fn once for each of them.
  */
 #define STORE_STARTING_MS (5 * 60 * 1000LL)
-typedef int (*store_load_fn)(const char *executor, int64_t n, void *arg, struct cl_err *e);
+typedef int (*store_load_fn)(const char *executor, void *arg, struct cl_err *e);
 int store_load_each(struct store *s, int64_t now, store_load_fn fn, void *arg, struct cl_err *e);
+/* How many there are on one executor. */
 int store_load(struct store *s, const char *executor, int64_t now, int64_t *n, struct cl_err *e);
 
 #endif

@@ -155,11 +155,16 @@ int store_project_delete(struct store *s, const char *path, bool *won, struct cl
 static int insert_claim(struct store *s, const char *path, const char *by, int64_t now,
 	const char *token, struct cl_err *e)
 {
-	cleanup_stmt sqlite3_stmt *st = NULL;
+	cleanup_stmt sqlite3_stmt *st = NULL, *old = NULL;
 
-	/* A claim that has run out at this very path is replaced. */
+	/* Those that have run out go: nobody holds them. */
+	if (db_prepare(s, "DELETE FROM project_claim WHERE expires_at <= :now", &old, e))
+		return -1;
+	db_int(old, ":now", now);
+	if (db_done(s, old, NULL, e))
+		return -1;
 	if (db_prepare(s,
-		    "INSERT OR REPLACE INTO project_claim (path, token, created_at, expires_at,"
+		    "INSERT INTO project_claim (path, token, created_at, expires_at,"
 		    " created_by) VALUES (:path, :token, :now, :until, :by)",
 		    &st, e))
 		return -1;

@@ -47,21 +47,24 @@ void work_node_health(struct work_node *n, const struct store_health *h)
 
 static int take_health(const struct store_health *h, void *arg, struct cl_err *e)
 {
-	struct work_node *n = node_of(arg, h->executor_id);
+	struct work_fleet *f = arg;
+	struct work_node *n = node_of(f, h->executor_id);
 
 	(void)e;
 	if (n)
 		work_node_health(n, h);
+	else
+		f->strays++;
 	return 0;
 }
 
-static int take_load(const char *executor, int64_t n, void *arg, struct cl_err *e)
+static int take_load(const char *executor, void *arg, struct cl_err *e)
 {
 	struct work_node *node = node_of(arg, executor);
 
 	(void)e;
 	if (node)
-		node->load = n;
+		node->load++;
 	return 0;
 }
 
@@ -109,8 +112,8 @@ static bool contains(const struct cfg_executor *x)
 	return !strcmp(x->kind, "container");
 }
 
-int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, int64_t now,
-	struct work_fleet *out, struct cl_err *e)
+int work_fleet_look(
+	struct store *s, const struct cfg *c, int64_t now, struct work_fleet *out, struct cl_err *e)
 {
 	*out = (struct work_fleet){.v = cl_calloc(c->nexecutors + 1, sizeof(*out->v)),
 		.n = c->nexecutors,
@@ -128,11 +131,24 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 		if (contains(n->x))
 			cap_of_container(n->x, geteuid() == 0, out->machine.machine, &n->caps);
 	}
-	if (work_public(hub_dir, out->pub, &out->known, e) ||
-		store_health_each(s, take_health, out, e) ||
-		store_load_each(s, now, take_load, out, e))
+	if (store_health_each(s, take_health, out, e))
 		return -1;
-	return store_labels_each(s, take_labels, out, e);
+	return store_load_each(s, now, take_load, out, e);
+}
+
+int work_fleet_sign(struct store *s, const char *hub_dir, struct work_fleet *f, struct cl_err *e)
+{
+	if (work_public(hub_dir, f->pub, &f->known, e))
+		return -1;
+	return store_labels_each(s, take_labels, f, e);
+}
+
+int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, int64_t now,
+	struct work_fleet *out, struct cl_err *e)
+{
+	if (work_fleet_look(s, c, now, out, e))
+		return -1;
+	return work_fleet_sign(s, hub_dir, out, e);
 }
 
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,

@@ -32,6 +32,7 @@ struct work_fleet {
 	unsigned char pub[SEAL_KEY];
 	bool known; /* pub is: something was signed once */
 	bool strict;
+	size_t strays; /* health rows of executors that are not configured any more */
 	struct utsname machine;
 	int64_t now;
 };
@@ -39,7 +40,15 @@ struct work_fleet {
 void work_fleet_release(struct work_fleet *f);
 #define cleanup_fleet __attribute__((cleanup(work_fleet_release)))
 
-/* *out is WORK_FLEET_INIT; the configuration must outlive it. */
+/*
+ * Health and load of each. *out is WORK_FLEET_INIT; the configuration must outlive it. Labels
+ * are those of the configuration until work_fleet_sign has been asked.
+ */
+int work_fleet_look(struct store *s, const struct cfg *c, int64_t now, struct work_fleet *out,
+	struct cl_err *e);
+/* The hub's public key, without which no signed row counts, and the labels that it vouches for. */
+int work_fleet_sign(struct store *s, const char *hub_dir, struct work_fleet *f, struct cl_err *e);
+/* Both. */
 int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, int64_t now,
 	struct work_fleet *out, struct cl_err *e);
 /* The configured one with that id; CL_ENOTFOUND with the nearest. */

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The fleet's tables: each invariant is one statement, whoever else writes. */
+#include "store-fixture.h"
+#include "store/fleet.h"
+#include "store/health.h"
+#include "store/project.h"
+
+static struct store_project project_at(char *where)
+{
+	static char name[] = "p", owner[] = "ada", origin[] = "added", by[] = "uid:0";
+
+	return (struct store_project){.path = where,
+		.name = name,
+		.owner = owner,
+		.origin = origin,
+		.created_at = 1,
+		.created_by = by};
+}
+
+/* 1: registered, 0: something stands in the way. */
+static int add(struct store *s, const char *where, const char *token, int64_t now)
+{
+	cleanup_free char *copy = cl_strdup(where), *holder = NULL;
+	const struct store_project p = project_at(copy);
+	struct cl_err e;
+	bool won = false;
+
+	if (store_project_add(s, &p, token, now, &won, &holder, &e))
+		UNIT_FAIL("%s", e.msg);
+	CHECK(won == !holder);
+	return won;
+}
+
+void test_project__nothing_overlaps(void)
+{
+	static const struct {
+		const char *path;
+		int want;
+	} rows[] = {{"/srv/a", 1}, {"/srv/a", 0}, {"/srv/a/b", 0}, {"/srv", 0}, {"/srv/ab", 1},
+		{"/srv/A", 1}, {"/srv/a.b", 1}, {"/srv/a%", 1}, {"/srv/_", 1},
+		{"/srv/a\xc3\xa9", 1}, {"/srv/a\xc3", 1}, {"/srv/a\xc3/x", 0},
+		{"/srv/a\xff\xfe", 1}, {"/srv/a\xff\xfe/b", 0}, {"/srv/a\xff", 1}};
+	cleanup_strv struct cl_strv paths = CL_STRV_INIT;
+	struct store *s;
+	struct cl_err e;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++)
+		if (add(s, rows[i].path, NULL, 1) != rows[i].want)
+			UNIT_FAIL("row %zu: '%s'", i, rows[i].path);
+	CHECK_INT(store_project_paths(s, &paths, &e), 0);
+	CHECK_INT(paths.n, 10);
+	store_close(s);
+	gone();
+}
+
+void test_project__claims(void)
+{
+	cleanup_free char *holder = NULL, *other = NULL;
+	char token[STORE_CLAIM_ID], second[STORE_CLAIM_ID];
+	struct store *s;
+	struct cl_err e;
+	bool won;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(store_claim(s, "/srv/a/b", false, "x", 1000, token, &won, &holder, &e), 0);
+	CHECK(won && !holder);
+	CHECK_INT(store_claim(s, "/srv/a", false, "x", 1000, second, &won, &other, &e), 0);
+	CHECK(!won);
+	CHECK_STR(other, "/srv/a/b");
+	CHECK_INT(add(s, "/srv/a/b/c", NULL, 1000), 0);
+	CHECK_INT(add(s, "/srv/a/b", second, 1000), 0);
+	CHECK_INT(add(s, "/srv/a/b", token, 1000), 1);
+	/* Its own claim is in nobody's way once it has run out, or was dropped. */
+	CHECK_INT(add(s, "/srv/a/b/c", NULL, 1000 + STORE_CLAIM_MS), 0);
+	CHECK_INT(store_claim_drop(s, token, &e), 0);
+	store_close(s);
+	gone();
+}
+
+void test_project__live_runs_hold_it(void)
+{
+	struct store *s;
+	struct cl_err e;
+	int64_t n;
+	bool won;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(add(s, "/srv/p", NULL, 1), 1);
+	CHECK_INT(insert_run(s, "run_0123456789abcdef01234567", 1, &e), 0);
+	CHECK_INT(store_project_live(s, "/srv/p", &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_project_live(s, "/srv/pp", &n, &e), 0);
+	CHECK_INT(n, 0);
+	CHECK_INT(store_project_delete(s, "/srv/p", &won, &e), 0);
+	CHECK(!won);
+	CHECK_INT(store_run_finished(
+			  s, "run_0123456789abcdef01234567", OUTCOME_EXITED, 0, NULL, 2, &won, &e),
+		0);
+	CHECK_INT(store_project_delete(s, "/srv/p", &won, &e), 0);
+	CHECK(won);
+	CHECK_INT(store_project_delete(s, "/srv/p", &won, &e), 0);
+	CHECK(!won);
+	store_close(s);
+	gone();
+}
+
+/* ---- many processes ---- */
+
+#define MANY 10
+
+static int race(int (*fn)(int n))
+{
+	int gate[2], winners = 0;
+	char c;
+
+	if (pipe(gate))
+		abort();
+	for (int i = 0; i < MANY; i++) {
+		if (fork())
+			continue;
+		(void)close(gate[1]);
+		(void)!read(gate[0], &c, 1);
+		_exit(fn(i));
+	}
+	(void)close(gate[0]);
+	(void)close(gate[1]);
+	for (int i = 0; i < MANY; i++) {
+		int st;
+
+		(void)wait(&st);
+		if (!WIFEXITED(st) || WEXITSTATUS(st) > 1)
+			UNIT_FAIL("a process failed: %x", st);
+		winners += WIFEXITED(st) && WEXITSTATUS(st) == 1;
+	}
+	return winners;
+}
+
+/* Half of them above the others. */
+static int race_add(int n)
+{
+	cleanup_store struct store *s = NULL;
+	struct cl_err e;
+
+	if (store_open(path, STORE_RW, &s, &e))
+		return 2;
+	return add(s, n % 2 ? "/srv/x" : "/srv/x/y", NULL, 1);
+}
+
+static int race_probe(int n)
+{
+	cleanup_store struct store *s = NULL;
+	struct cl_err e;
+	bool won;
+
+	(void)n;
+	if (store_open(path, STORE_RW, &s, &e) ||
+		store_health_claim(s, "box", 0, 1000, 2000, &won, &e))
+		return 2;
+	return won;
+}
+
+static int race_state(int n)
+{
+	cleanup_store struct store *s = NULL;
+	char id[] = "box", state[] = "cordoned", reason[16], by[] = "x";
+	struct store_health h = {.executor_id = id,
+		.state = state,
+		.reason = reason,
+		.changed_by = by,
+		.version = 1};
+	struct cl_err e;
+	bool won;
+
+	(void)snprintf(reason, sizeof(reason), "%d", n);
+	if (store_open(path, STORE_RW, &s, &e) || store_health_put(s, &h, &won, &e))
+		return 2;
+	return won;
+}
+
+void test_fleet__many_processes(void)
+{
+	cleanup_health struct store_health h = STORE_HEALTH_INIT;
+	struct store *s;
+	struct cl_err e;
+	bool found;
+
+	fresh();
+	store_close(open_as(STORE_CREATE));
+	CHECK_INT(race(race_add), 1);
+	CHECK_INT(race(race_probe), 1);
+	CHECK_INT(race(race_probe), 0);
+	CHECK_INT(race(race_state), 1);
+	s = open_as(STORE_RW);
+	CHECK_INT(store_health_get(s, "box", &h, &found, &e), 0);
+	CHECK(found);
+	CHECK_STR(h.state, "cordoned");
+	CHECK_INT(h.version, 2);
+	store_close(s);
+	expect_sound();
+	gone();
+}
+
+void test_fleet__load(void)
+{
+	struct store *s;
+	struct cl_err e;
+	int64_t n;
+	bool won;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(insert_run(s, "run_0123456789abcdef01234567", 1000, &e), 0);
+	CHECK_INT(store_load(s, "container", 2000, &n, &e), 0);
+	CHECK_INT(n, 1);
+	/* With its workload it is one, not two, however long ago it began. */
+	CHECK_INT(insert_handle(s, "c-0123456789ab", "run_0123456789abcdef01234567", &e), 0);
+	CHECK_INT(store_load(s, "container", 2000, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_load(s, "container", 1000 + STORE_STARTING_MS, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_load(s, "other", 2000, &n, &e), 0);
+	CHECK_INT(n, 0);
+	CHECK_INT(store_handle_end(s, "c-0123456789ab", 3000, &won, &e), 0);
+	CHECK_INT(store_load(s, "container", 2000, &n, &e), 0);
+	CHECK_INT(n, 0);
+	/* One that never got a workload counts for a while. */
+	CHECK_INT(insert_run(s, "run_0123456789abcdef01234568", 1000, &e), 0);
+	CHECK_INT(store_load(s, "container", 999 + STORE_STARTING_MS, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_load(s, "container", 1000 + STORE_STARTING_MS, &n, &e), 0);
+	CHECK_INT(n, 0);
+	store_close(s);
+	gone();
+}
+
+void test_fleet__ceilings(void)
+{
+	struct sb_limits l = {{1500, 0, 0, 64}}, none = {{0}}, got;
+	struct store *s;
+	struct cl_err e;
+	bool found;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(store_ceiling_put(s, SB_EXECUTOR, "box", &l, "x", 1, &e), 0);
+	CHECK_INT(store_ceiling_get(s, SB_EXECUTOR, "box", &got, &found, &e), 0);
+	CHECK(found && !memcmp(&got, &l, sizeof(l)));
+	CHECK_INT(store_ceiling_get(s, SB_PROJECT, "box", &got, &found, &e), 0);
+	CHECK(!found && !memcmp(&got, &none, sizeof(none)));
+	CHECK_INT(store_ceiling_put(s, SB_EXECUTOR, "box", &none, "x", 1, &e), 0);
+	CHECK_INT(store_ceiling_get(s, SB_EXECUTOR, "box", &got, &found, &e), 0);
+	CHECK(!found);
+	store_close(s);
+	gone();
+}
