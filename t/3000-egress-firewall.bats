@@ -296,3 +296,34 @@ print(json.dumps({"allow_cidrs": r, "all_ports": True}))' > "$BATS_TEST_TMPDIR/b
 	exits 65 fw "${GUIDE[@]}" --check 2606:4700:0:0:0:0:0:1111:443
 	has "$stderr" "fix: write [2606:4700::1111]:443"
 }
+
+@test "the bounds of every other surface: a level of a file, and the hub's configuration" {
+	jq -nc '{levels: [{level: "a", policy: {allow_ports: [443], allow_cidrs: [range(257) | "20.0.\(. % 256).0/24"]}}]}' > "$BATS_TEST_TMPDIR/l.json"
+	exits 65 fw --policy "$BATS_TEST_TMPDIR/l.json"
+	has "$stderr" "a: 257 allowed ranges are more than the 256 a policy may list"
+	has "$stderr" "fix: merge neighbouring ranges"
+	export CLOOP_DIR=$BATS_TEST_TMPDIR/hub CLOOP_HUBS=$BATS_TEST_TMPDIR/hubs
+	cloop hub bootstrap > /dev/null
+	printf 'executors: {container: {enabled: true, network: bridge, egress_filter: {enabled: true, allow_ports: [443], allow_public_internet: true, allow_cidrs: [%s]}}}\n' \
+		"$(seq -f '20.0.%.0f.0/24' 0 255 | paste -sd,),20.1.0.0/24" > "$CLOOP_DIR/.cloop/config.yaml"
+	exits 78 cloop hub config check
+	has "$stderr$output" "egress_filter.allow_cidrs: 'allow_cidrs' has 257 entries, more than the 256 allowed"
+	has "$stderr$output" "fix: take some of them out"
+}
+
+@test "what is listed twice, out of order, overlapping or mapped is one policy" {
+	local f=$BATS_TEST_TMPDIR/p.json
+	echo '{"allow_ports": [443, 80, 443], "allow_cidrs": ["20.1.2.0/24", "20.0.0.0/8", "::ffff:20.1.2.0/120", "20.0.0.0/8"]}' > "$f"
+	exits 0 fw --policy "$f"
+	same "$(grep granted <<< "$output")" "  allow  20.0.0.0/8             tcp 80,443       granted CIDR
+  allow  20.1.2.0/24            tcp 80,443       granted CIDR"
+	exits 0 cloop-egress firewall diff "$f" <(echo '{"allow_ports": [80, 443], "allow_cidrs": ["20.0.0.0/8"]}')
+	has "$output" "newly dropped: nothing"
+}
+
+@test "no numbered vector of the filter is missing" {
+	local got
+	got=$(grep -v '^#' "$SRC/t/cases/egress/answers.tsv" "$SRC/t/cases/egress/refusals.tsv" -h | cut -f1 |
+		sed -n 's/^\([0-9][0-9]*\)[a-z]*$/\1/p' | sort -nu | paste -sd' ')
+	same "$got" "$(seq 1 54 | paste -sd' ')"
+}
