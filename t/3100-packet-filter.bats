@@ -38,6 +38,9 @@ both_ways() {
 	both_ways policy='{"allow_cidrs":["128.0.0.0/1","8000::/1"],"all_ports":true}'
 	both_ways policy='{"allow_cidrs":["0.0.0.0/1","::/1"],"allow_ports":[1,2,65535],"resolvers":["1.1.1.1:53"]}'
 	both_ways policy=shapes
+	both_ways policy='{"allow_cidrs":["10.1.0.0/16","10.3.0.0/16","10.9.1.0/24","10.9.5.1/32","10.9.5.3/32","12.0.0.0/16",
+		"12.2.0.0/16","12.4.0.0/16","12.6.0.0/16","12.8.0.0/16","fd00:1::/32","fd00:3::/32","fd00:5:5::/48","fd00:5:7:1::/64",
+		"fd00:5:7:3::/64"],"allow_ports":[443,80],"brokers":["10.9.5.5:3128"]}'
 	many() { seq -f "\"$1\"" -s, "$2" "$3"; }
 	both_ways policy="{\"allow_public_internet\":true,\"allow_ports\":[443],
 		\"resolvers\":[$(many '9.9.9.%.0f:53' 1 100),$(many '[2a00::1]:%.0f' 1 64)],\"brokers\":[$(many '10.0.0.1:%.0f' 1 256)]}"
@@ -59,7 +62,7 @@ print(json.dumps({"allow_cidrs": r, "allow_ports": [443, 80], "deny_cidrs": ["20
 	both_ways policy="$WEB" source6=fd00::5 masquerade=1
 	both_ways policy="{\"allow_public_internet\":true,\"allow_ports\":[443,8443],\"resolvers\":[\"9.9.9.9:53\"],
 		\"allow_cidrs\":[$(seq -f '"10.7.0.%.0f/32"' -s, 1 2 99)]}" source4=10.211.0.5 masquerade=1
-	has "$(cat "$BATS_TEST_TMPDIR/batch")" '"@named4"'
+	has "$(cat "$BATS_TEST_TMPDIR/batch")" '"@named4'
 }
 
 @test "applying replaces what is there, and removing is idempotent" {

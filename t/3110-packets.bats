@@ -266,7 +266,7 @@ on_host_443() {
 	# By maps, and as a broker.
 	many=$(seq -f '"10.7.0.%.0f/32"' -s, 1 2 99)
 	prepare $d cloop-sbx-named ipv6=1 policy="${WEB/\{/\{\"brokers\":[\"203.0.113.7:443\"],\"allow_cidrs\":[$many],}" > /dev/null
-	has "$(host nft list table inet cloop_sbx_named)" "ip daddr vmap @named4"
+	has "$(host nft list table inet cloop_sbx_named)" "ip daddr vmap @named4_32"
 	same "$(on_host_443 $d 198.51.100.2 203.0.113.7 2001:db8:1::2 93.184.216.34)" "reset open reset open "
 	unprepare $d
 	host ip addr del 203.0.113.7/32 dev lo

@@ -8,6 +8,10 @@ POLICY='{"allow_public_internet":true,"allow_ports":[443],"resolvers":["9.9.9.9:
 	"brokers":["10.211.0.1:8118","10.211.0.1:8119","10.211.0.1:8120","10.211.0.1:8121"],
 	"deny_cidrs":["10.1.0.0/16","10.3.0.0/16","10.5.0.0/16","10.7.0.0/16","10.9.0.0/16","10.99.0.0/16"]}'
 
+# One map for each of three lengths.
+PREFIXES='{"allow_cidrs":["10.1.0.0/16","10.3.0.0/16","10.9.1.0/24","10.9.3.0/24","10.9.5.1/32","10.9.5.3/32","10.9.5.5/32",
+	"12.0.0.0/16","12.2.0.0/16","12.4.0.0/16","12.6.0.0/16","12.8.0.0/16"],"allow_ports":[80]}'
+
 setup_file() {
 	[ "$(id -u)" = 0 ] && command -v nft > /dev/null || return 0
 	rig_up
@@ -40,7 +44,8 @@ edit() {
 	local p
 	for p in '{}' '{"silent":true}' "$POLICY" '{"allow_public_internet":true,"all_ports":true}' \
 		'{"allow_cidrs":["10.0.0.0/8","fc00::/8"],"allow_ports":[80,443,444,8080]}' \
-		'{"allow_public_internet":true,"allow_ports":[443],"resolvers":["9.9.9.9:53","[2606:4700::1111]:53"],"silent":true}'; do
+		'{"allow_public_internet":true,"allow_ports":[443],"resolvers":["9.9.9.9:53","[2606:4700::1111]:53"],"silent":true}' \
+		"$PREFIXES"; do
 		rig host "$NETTOOL" apply table=t1 bridge=br0 policy="$p"
 		exits 0 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy - <<< "$p"
 		same "$output" "t1 on br0: as it should be"
@@ -71,6 +76,33 @@ found() {
 	done < "$CASES/verify/mutations.tsv"
 	[ "$n" -ge 35 ]
 	same "$bad" 0
+}
+
+@test "every edit of maps of prefixes is found" {
+	local command what p=$BATS_TEST_TMPDIR/policy n=0
+	echo "$PREFIXES" > "$p"
+	while IFS='|' read -r command what; do
+		echo "edit: $command" >&2
+		rig host "$NETTOOL" apply table=t1 bridge=br0 policy="$PREFIXES"
+		rig host nft "$command"
+		exits 1 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$p"
+		has "$output" "$what"
+		n=$((n + 1))
+	done <<- 'E'
+		delete element inet t1 allowed4_16 { 12.4.0.0 }|to 12.4.0.0-12.4.255.255 port 80
+		delete element inet t1 allowed4_24 { 10.9.5.0 }|to 10.9.5.1 port 80
+		delete element inet t1 allowed4_32 { 10.9.5.3 }|to 10.9.5.3 port 80
+		delete element inet t1 allowed4_16 { 12.4.0.0 }; add element inet t1 allowed4_16 { 12.5.0.0 : accept }|to 12.5.0.0-12.5.255.255
+		delete element inet t1 allowed4_24 { 10.9.1.0 }; add element inet t1 allowed4_24 { 10.9.4.0 : goto allow1 }|to 10.9.4.0-10.9.4.255 port 80
+		insert rule inet t1 allowed4_32 ip daddr & 255.255.255.0 vmap { 10.9.5.0 : accept }|to 10.9.5.0-10.9.5.255
+		insert rule inet t1 outbound ip daddr & 255.0.0.0 vmap @allowed4_16|to 12.1.0.0-12.1.255.255 port 80
+		insert rule inet t1 outbound ip daddr & 255.0.255.0 vmap @allowed4_24|may be let through
+	E
+	same "$n" 8
+	# An element that no packet can meet.
+	rig host "$NETTOOL" apply table=t1 bridge=br0 policy="$PREFIXES"
+	rig host nft 'insert rule inet t1 outbound ip daddr & 255.255.0.0 vmap { 12.4.0.1 : accept }'
+	exits 0 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$p"
 }
 
 @test "edits that change nothing are no difference" {
@@ -114,17 +146,18 @@ found() {
 	has "$output" "dropped in silence, should be reset: forward, IPv4, in by br0, out by any other, tcp, new/untracked"
 }
 
-@test "a hundred thousand ranges, and one that was added to them" {
+@test "a hundred thousand ranges, and one that was put in the place of another" {
 	python3 -c '
 import json
 r = [f"{20 + i // 65536}.{i // 256 % 256}.{i % 256}.0/25" for i in range(100000)]
 json.dump({"allow_cidrs": r, "allow_ports": [443, 80], "allow_public_internet": True}, open("'"$BATS_TEST_TMPDIR"'/p", "w"))'
 	rig host "$NETTOOL" apply table=t1 bridge=br0 policy=@"$BATS_TEST_TMPDIR/p"
 	exits 0 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$BATS_TEST_TMPDIR/p"
-	rig host nft 'add element inet t1 named4 { 21.200.7.9 : accept }'
+	rig host nft 'delete element inet t1 named4_25 { 20.5.5.0 }; add element inet t1 named4_25 { 21.200.7.128 : accept }'
 	exits 1 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$BATS_TEST_TMPDIR/p"
-	has "$output" "t1 on br0: 2 differences"
-	has "$output" "for example tcp to 21.200.7.9:443 (new)"
+	has "$output" "t1 on br0: 4 differences"
+	has "$output" "for example tcp to 21.200.7.128:443 (new)"
+	has "$output" "for example tcp to 20.5.5.0:443 (new)"
 }
 
 @test "what is missing to look has its own message" {

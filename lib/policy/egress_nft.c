@@ -13,6 +13,9 @@
  *     set since4, since6	the same two again
  *    [map allowed4 { type ipv4_addr : verdict; flags interval; elements = {
  *                    LO-HI : accept | goto allowN, ... }; }	with maps
+ *     or where that costs a packet less (egress_lookup.h), for each length L of prefixes, ascending
+ *     map allowed4_L { type ipv4_addr : verdict; size as many as there are; elements = {
+ *                    PREFIX : accept | goto allowN | goto allowed4_LONGER, ... }; }
  *     map allowed6	the same with ipv6_addr]
  *
  *     chain forward	type filter hook forward priority 0; policy accept;
@@ -37,7 +40,8 @@
  *       ct state established,related counter accept
  *       ct state invalid counter drop
  *       what the flat form of the policy allows (without the local rules), as rules or,
- *       where there would be more than EG_LINEAR_RULES (egress_maps.h), by maps:
+ *       where there would be more than EG_LINEAR_RULES (egress_maps.h; or, where one lookup
+ *       is enough, EG_FEW_RULES), by maps:
  *         rules: for each interval that allows something, IPv4 first, ascending
  *           MATCH PORTS counter accept comment "<eg_comment(reason)>"	for TCP, UDP, the rest
  *           MATCH counter accept comment ...				for every protocol at once
@@ -45,11 +49,14 @@
  *           PORTS    tcp|udp dport N | N-M | { N, M-O, ... } | meta l4proto tcp|udp for every
  *                    port | for the rest meta l4proto != { 6, 17 } [th dport ...]
  *         maps:
- *           ip daddr vmap @allowed4
- *           ip6 daddr vmap @allowed6
+ *           ip daddr vmap @allowed4, or ip daddr & MASK vmap @allowed4_L for the lengths of the chain
+ *           ip6 daddr vmap @allowed6	the same
  *       counter goto denied comment EG_SAY_DEFAULT
+ *    [chain allowed4_L		for each length that a half of longer ones begins with, then for IPv6
+ *       ip daddr & MASK vmap @allowed4_L ...		the lengths of that half
+ *       counter goto denied comment EG_SAY_DEFAULT]
  *    [chain allowN			with maps: one for each class of ports, in their order
- *       PORTS counter accept		for TCP, UDP, the rest
+ *       PORTS accept			for TCP, UDP, the rest; up to three ports a rule each
  *       counter goto denied comment EG_SAY_DEFAULT]
  *    [chain tohost			with the public Internet: from the sandbox to the host
  *       as outbound, of the flat form of what is named alone, and for EG_SAY_DEFAULT
@@ -84,7 +91,8 @@
  * with its verdict and the address behind its end with NFT_SET_ELEM_INTERVAL_END, which is
  * left out behind the last address (then the start carries userdata type 1 with
  * SET_ELEM_F_INTERVAL_OPEN); before a first interval that does not start at 0 stands an end
- * at 0. A set of port ranges has the same elements.
+ * at 0. A set of port ranges has the same elements. A map of prefixes has the first address
+ * of each, and `& MASK` is a bitwise, which the mask of a whole address leaves out.
  *
  * Why so: the host's own addresses are judged as any other (E11), but they are not the
  * public Internet, wherever they lie: what listens there was not meant for sandboxes. Where
@@ -111,7 +119,7 @@
  * outbound holds the local rules too, inbound no rule about B.
  */
 #include "policy/egress_internal.h"
-#include "policy/egress_maps.h"
+#include "policy/egress_lookup.h"
 #include "base/mem.h"
 
 #include <stdio.h>
@@ -256,20 +264,6 @@ static void ports(const struct eg_opening *o, struct cl_buf *b)
 	cl_buf_adds(b, o->n > 1 ? " } " : " ");
 }
 
-static void range(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
-{
-	struct pol_addr first = flat_addr(family, lo), last = flat_addr(family, hi);
-	char from[POL_ADDR_TEXT], to[POL_ADDR_TEXT];
-
-	pol_addr_text(&first, from);
-	pol_addr_text(&last, to);
-	cl_buf_adds(b, from);
-	if (lo != hi) {
-		cl_buf_addc(b, '-');
-		cl_buf_adds(b, to);
-	}
-}
-
 static void daddr(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
 {
 	struct pol_prefix p[FLAT_MAX_PREFIXES];
@@ -284,7 +278,7 @@ static void daddr(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
 		pol_prefix_text(&p[0], text);
 		cl_buf_adds(b, text);
 	} else {
-		range(family, lo, hi, b);
+		eg_range_text(family, lo, hi, b);
 	}
 	cl_buf_addc(b, ' ');
 }
@@ -311,33 +305,25 @@ static void rules(const struct flat *flat, uint8_t family, struct cl_buf *b)
 	}
 }
 
-static void map(
-	const struct eg_part *part, const struct flat *flat, uint8_t family, struct cl_buf *b)
+/* The rules of a chain that look up, for one family. */
+static void look_up(
+	const struct eg_part *part, const struct eg_lookup *l, uint8_t chain_of, struct cl_buf *b)
 {
-	const char *before = "\n\t\telements = {\n\t\t\t", *after = "";
-	flat_u128 lo, hi;
-	uint32_t class;
+	const char *ip = l->family == 4 ? "ip" : "ip6";
 
-	cl_buf_addf(b, "\n\tmap %s {\n\t\ttype ipv%d_addr : verdict\n\t\tflags interval",
-		part->map[flat_half(family)], family);
-	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
-		char name[EG_CHAIN_NAME];
+	if (!l->n)
+		cl_buf_addf(b, "\t\t%s daddr vmap @%s\n", ip, part->map[flat_half(l->family)]);
+	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
+		struct pol_addr mask = eg_length_mask(l, i);
+		char name[EG_MAP_NAME], bits[POL_ADDR_TEXT];
 
-		eg_chain_name(part, class, name);
-		cl_buf_adds(b, before);
-		range(family, lo, hi, b);
-		cl_buf_adds(b, class == FLAT_ALLOW_ALL ? " : accept" : " : goto ");
-		cl_buf_adds(b, class == FLAT_ALLOW_ALL ? "" : name);
-		before = ",\n\t\t\t";
-		after = "\n\t\t}";
+		eg_length_name(part, l, i, name);
+		pol_addr_text(&mask, bits);
+		cl_buf_addf(b, "\t\t%s daddr ", ip);
+		if (l->at[i].len < pol_bits(l->family))
+			cl_buf_addf(b, "& %s ", bits);
+		cl_buf_addf(b, "vmap @%s\n", name);
 	}
-	cl_buf_addf(b, "%s\n\t}\n", after);
-}
-
-static void maps(const struct eg_part *part, const struct flat *flat, struct cl_buf *b)
-{
-	for (uint8_t family = 4; eg_has_maps(flat) && family <= 6; family += 2)
-		map(part, flat, family, b);
 }
 
 static void deny(const struct eg_part *part, struct cl_buf *b)
@@ -355,11 +341,14 @@ static void allow_chain(
 
 	eg_chain_name(part, class, name);
 	chain(b, name, NULL, NULL);
-	for (size_t i = 0; i < n; i++) {
-		cl_buf_adds(b, "\t\t");
-		ports(&o[i], b);
-		cl_buf_adds(b, "counter accept\n");
-	}
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < eg_opening_rules(&o[i]); k++) {
+			struct eg_opening one = eg_opening_rule(&o[i], k);
+
+			cl_buf_adds(b, "\t\t");
+			ports(&one, b);
+			cl_buf_adds(b, "accept\n");
+		}
 	deny(part, b);
 }
 
@@ -391,23 +380,39 @@ static void peers(const char *bridge, struct cl_buf *b)
 		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
 }
 
-static void judging(const struct eg_part *part, const struct eg_nft *f, const struct flat *flat,
-	struct cl_buf *b)
+/* The chains of the longer prefixes. */
+static void longer(const struct eg_part *part, const struct eg_lookup *l, struct cl_buf *b)
 {
-	bool maps = eg_has_maps(flat);
+	for (size_t i = 0; i < l->n; i++) {
+		char name[EG_MAP_NAME];
 
+		if (l->at[i].chain != i)
+			continue;
+		eg_length_name(part, l, i, name);
+		chain(b, name, NULL, NULL);
+		look_up(part, l, (uint8_t)i, b);
+		deny(part, b);
+	}
+}
+
+static void judging(const struct eg_part *part, const struct eg_nft *f, const struct flat *flat,
+	const struct eg_maps *m, struct cl_buf *b)
+{
 	chain(b, part->chain, NULL, NULL);
 	sources(f, b);
 	states(b);
-	if (maps) {
-		cl_buf_addf(b, "\t\tip daddr vmap @%s\n", part->map[FLAT_V4]);
-		cl_buf_addf(b, "\t\tip6 daddr vmap @%s\n", part->map[FLAT_V6]);
-	} else {
+	if (!m->there) {
 		rules(flat, 4, b);
 		rules(flat, 6, b);
+		deny(part, b);
+		return;
 	}
+	look_up(part, &m->of[FLAT_V4], EG_OWN_CHAIN, b);
+	look_up(part, &m->of[FLAT_V6], EG_OWN_CHAIN, b);
 	deny(part, b);
-	for (uint32_t i = FLAT_ALLOW_ALL + 1; maps && i < flat->nclasses; i++)
+	longer(part, &m->of[FLAT_V4], b);
+	longer(part, &m->of[FLAT_V6], b);
+	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++)
 		allow_chain(part, flat, i, b);
 }
 
@@ -480,25 +485,28 @@ int eg_render_nft_form(
 	const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *out, struct cl_err *e)
 {
 	cleanup_flat struct flat flat = FLAT_INIT, named = FLAT_INIT;
+	cleanup_maps struct eg_maps leaving = EG_MAPS_INIT, to_named = EG_MAPS_INIT;
 	bool to_host = f->bridge && eg_has_internet(p);
 
 	if (eg_check_table(f->table, e) || (f->bridge && eg_check_interface(f->bridge, e)))
 		return -1;
 	flat_build(p, f->bridge != NULL, &flat);
-	if (to_host)
+	eg_maps_make(&flat, &leaving);
+	if (to_host) {
 		flat_build_named(p, &named);
+		eg_maps_make(&named, &to_named);
+	}
 	head(p, f, out);
 	blocked_sets(out);
-	maps(&eg_leaving, &flat, out);
-	if (to_host)
-		maps(&eg_to_host, &named, out);
+	eg_maps_text(&eg_leaving, &flat, &leaving, out);
+	eg_maps_text(&eg_to_host, &named, &to_named, out);
 	if (f->bridge)
 		bridge_hooks(f->bridge, to_host, out);
 	else
 		namespace_hooks(out);
-	judging(&eg_leaving, f, &flat, out);
+	judging(&eg_leaving, f, &flat, &leaving, out);
 	if (to_host)
-		judging(&eg_to_host, f, &named, out);
+		judging(&eg_to_host, f, &named, &to_named, out);
 	inbound_and_denied(p, f, out);
 	if (f->bridge && f->masquerade)
 		masquerade(f, out);

@@ -12,6 +12,13 @@
 #define MORE  1000 /* differences; what would be more is not listed */
 #define NEAR  64   /* of them to join a new one with */
 
+static void groups_release(struct vf_groups *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		vf_forget(&g->v[i].to);
+	free(g->v);
+}
+
 static void run_release(struct vf_run *run)
 {
 	for (int i = 0; i < VF_OUTCOMES; i++) {
@@ -20,9 +27,14 @@ static void run_release(struct vf_run *run)
 		vf_forget(&run->want[i]);
 	}
 	for (size_t i = 0; i < run->r->nsets; i++) {
-		for (size_t k = 0; k < run->groups[i].n; k++)
-			vf_forget(&run->groups[i].v[k].to);
-		free(run->groups[i].v);
+		groups_release(&run->groups[i]);
+		while (run->groups[i].more) {
+			struct vf_groups *g = run->groups[i].more;
+
+			run->groups[i].more = g->more;
+			groups_release(g);
+			free(g);
+		}
 	}
 	free(run->groups);
 	flat_release(&run->leaving);

@@ -230,42 +230,59 @@ static struct vf_group *group(struct vf_groups *g, const struct vf_element *e)
 	return &g->v[g->n++];
 }
 
-/* The addresses of a map by what is done with them; made once for a family. */
-static struct vf_groups *groups_of(struct vf_run *run, const struct vf_set *set)
+/*
+ * The addresses of a map by what is done with them; made once for a family. An element stands
+ * for all that is it without the bits of rest.
+ */
+static struct vf_groups *groups_of(struct vf_run *run, const struct vf_set *set, flat_u128 rest)
 {
 	struct vf_groups *g = &run->groups[set - run->r->sets];
 	cleanup_free flat_u128 *next = NULL;
 	cleanup_free uint32_t *of_element = cl_calloc(set->n + 1, sizeof(*of_element));
 
+	while (g->family && g->rest != rest) {
+		if (!g->more)
+			g->more = cl_calloc(1, sizeof(*g->more));
+		g = g->more;
+	}
 	if (g->family == run->family)
 		return g;
 	while (g->n)
 		vf_forget(&g->v[--g->n].to);
 	g->family = run->family;
+	g->rest = rest;
 	for (size_t i = 0; i < set->n; i++)
 		of_element[i] = (uint32_t)(group(g, &set->v[i]) - g->v);
 	next = cl_calloc(g->n + 1, sizeof(*next));
 	for (size_t i = 0; i < set->n; i++) {
 		struct flat_view *v = &g->v[of_element[i]].to;
 		flat_u128 *at = &next[of_element[i]];
+		flat_u128 lo = set->v[i].lo & ~rest, hi = set->v[i].hi & ~rest;
 
-		if (set->v[i].lo > *at)
+		if (lo != set->v[i].lo && lo == hi)
+			continue;
+		if (lo != set->v[i].lo)
+			lo += rest + 1;
+		if (lo > *at)
 			flat_view_add(v, *at, FLAT_DROP_ALL);
-		flat_view_add(v, set->v[i].lo, run->sets.full);
-		*at = set->v[i].hi + 1;
+		flat_view_add(v, lo, run->sets.full);
+		*at = (hi | rest) + 1;
 	}
-	for (size_t i = 0; i < g->n; i++)
-		if (next[i] && next[i] <= flat_last(run->family))
+	for (size_t i = 0; i < g->n; i++) {
+		if (!g->v[i].to.n)
+			vf_nothing(&g->v[i].to);
+		else if (next[i] && next[i] <= flat_last(run->family))
 			flat_view_add(&g->v[i].to, next[i], FLAT_DROP_ALL);
+	}
 	run->sets.walked += set->n;
 	return g;
 }
 
 /* A map of addresses: each verdict for the addresses that have it. */
-static void map_addresses(
-	struct vf_run *run, const struct place *p, const struct vf_set *set, struct match *m)
+static void map_addresses(struct vf_run *run, const struct place *p, const struct vf_set *set,
+	flat_u128 rest, struct match *m)
 {
-	struct vf_groups *g = groups_of(run, set);
+	struct vf_groups *g = groups_of(run, set, rest);
 	struct flat_view all = {0}, some = {0};
 
 	vf_copy(of(m), &all);
@@ -323,7 +340,7 @@ static bool look_up(struct vf_run *run, const struct place *p, const struct vf_r
 	vf_key_of(regs, op, set->key_len, run->family, &t);
 	if (op->verdict) {
 		if (t.target == VF_T_ADDRESS && t.exact && !t.shift)
-			map_addresses(run, p, set, m);
+			map_addresses(run, p, set, vf_test_rest(&t), m);
 		else
 			map_others(run, p, set, &t, m);
 		return false;

@@ -88,6 +88,8 @@ void vf_test_of(
 /* The value at op->from as the key of the set; spans are left empty. */
 void vf_key_of(const struct vf_registers *r, const struct vf_op *op, uint32_t key_len,
 	uint8_t family, struct vf_test *out);
+/* The bits of the tested number that a mask has taken away. */
+flat_u128 vf_test_rest(const struct vf_test *t);
 /* The test as spans of what it is on: with mask and shift undone. False: it cannot be. */
 bool vf_test_spans(const struct vf_test *t, struct vf_spans *out);
 
@@ -109,7 +111,9 @@ struct vf_group {
 struct vf_groups {
 	struct vf_group *v;
 	size_t n, cap;
-	uint8_t family; /* 0: not made */
+	uint8_t family;         /* 0: not made */
+	flat_u128 rest;         /* bits of an address that were masked before it was looked up */
+	struct vf_groups *more; /* with another rest */
 };
 
 struct vf_run {

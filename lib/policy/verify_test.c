@@ -148,14 +148,21 @@ static bool single(const struct vf_spans *s)
 	return s->n == 1 && s->v[0].lo == s->v[0].hi;
 }
 
+/* It is a whole prefix of the first len bytes that is kept. */
+static bool masks_prefix(const struct vf_test *t, uint32_t len)
+{
+	static const uint8_t zero[16];
+
+	return len == t->value.len && is_prefix(t->value.mask, len) &&
+	       !memcmp(t->value.xor, zero, len);
+}
+
 /*
  * Names have no order that cells follow, and a masked number can be compared when the mask
  * is a prefix; connection states are looked at one by one.
  */
 static bool decidable(const struct vf_test *t, uint32_t len)
 {
-	static const uint8_t zero[16];
-
 	if (t->target == VF_T_OPAQUE || len > 16)
 		return false;
 	if (t->target == VF_D_STATE)
@@ -164,8 +171,7 @@ static bool decidable(const struct vf_test *t, uint32_t len)
 		return !t->value.masked;
 	if (!t->value.masked)
 		return true;
-	return len == t->value.len && is_prefix(t->value.mask, len) &&
-	       !memcmp(t->value.xor, zero, len) && single(&t->spans);
+	return masks_prefix(t, len) && single(&t->spans);
 }
 
 static bool is_name(int target)
@@ -198,29 +204,35 @@ void vf_key_of(const struct vf_registers *r, const struct vf_op *op, uint32_t ke
 {
 	*out = (struct vf_test){.value = r->v[op->from]};
 	locate(out, key_len, family);
-	out->exact = out->target != VF_T_OPAQUE && !out->value.masked && key_len <= 16;
+	out->exact =
+		out->target != VF_T_OPAQUE && key_len <= 16 &&
+		(!out->value.masked || (out->target == VF_T_ADDRESS && masks_prefix(out, key_len)));
+}
+
+flat_u128 vf_test_rest(const struct vf_test *t)
+{
+	return t->value.masked ? last_of(t->value.len) & ~vf_number(t->value.mask, t->value.len)
+			       : 0;
 }
 
 bool vf_test_spans(const struct vf_test *t, struct vf_spans *out)
 {
-	flat_u128 mask, ones = ((flat_u128)1 << t->shift) - 1;
+	flat_u128 rest = t->target == VF_D_STATE ? 0 : vf_test_rest(t);
+	flat_u128 ones = ((flat_u128)1 << t->shift) - 1;
 
 	out->invert = t->spans.invert;
 	if (!t->exact)
 		return false;
-	if (t->value.masked && t->target != VF_D_STATE) {
-		flat_u128 x = t->spans.v[0].lo;
-		flat_u128 rest = last_of(t->value.len);
+	for (size_t i = 0; i < t->spans.n; i++) {
+		const struct vf_span *x = &t->spans.v[i];
+		flat_u128 lo = x->lo & ~rest, hi = x->hi & ~rest;
 
-		mask = vf_number(t->value.mask, t->value.len);
-		rest &= ~mask;
-		/* Bits outside the mask are never set. */
-		if (!(x & rest))
-			vf_span_add(out, x << t->shift, ((x | rest) << t->shift) | ones);
-		return true;
+		/* What the mask takes away is never set: from the first number without it. */
+		if (lo != x->lo && lo == hi)
+			continue;
+		if (lo != x->lo)
+			lo += rest + 1;
+		vf_span_add(out, lo << t->shift, ((hi | rest) << t->shift) | ones);
 	}
-	for (size_t i = 0; i < t->spans.n; i++)
-		vf_span_add(
-			out, t->spans.v[i].lo << t->shift, (t->spans.v[i].hi << t->shift) | ones);
 	return true;
 }

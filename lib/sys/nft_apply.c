@@ -67,8 +67,11 @@ int nft_apply_port(const struct nft_port *p, struct cl_err *e)
 	return nft_put_port(&b, p, e) || nft_batch_send(&b, e) ? -1 : 0;
 }
 
-/* One rule for each of n ranges: few make rules, many make maps. */
-static int probe_filter(size_t n, struct cl_err *e)
+/*
+ * One rule for each of n ranges: few make rules, many make maps, of prefixes when these have few
+ * lengths.
+ */
+static int probe_filter(size_t n, bool many_lengths, struct cl_err *e)
 {
 	static const uint16_t ports[] = {80, 81, 443};
 	struct eg_rule rules[2 * EG_LINEAR_RULES];
@@ -84,7 +87,7 @@ static int probe_filter(size_t n, struct cl_err *e)
 	for (size_t i = 0; i < n; i++)
 		rules[i] = (struct eg_rule){.verdict = EG_ALLOW,
 			.prefix = {.addr = {.family = i % 2 ? 6 : 4, .b = {(uint8_t)(10 + 2 * i)}},
-				.len = 9},
+				.len = (uint8_t)(9 + (many_lengths ? i : 0))},
 			.proto = EG_PROTO_TCP,
 			.ports = ports,
 			.nports = CL_ARRAY_LEN(ports),
@@ -113,7 +116,8 @@ static int probe_port(struct cl_err *e)
 
 enum nft_state nft_probe(struct cl_err *e)
 {
-	if (!probe_filter(2, e) && !probe_filter(2 * EG_LINEAR_RULES, e) && !probe_port(e))
+	if (!probe_filter(2, false, e) && !probe_filter(2 * EG_LINEAR_RULES, false, e) &&
+		!probe_filter(2 * EG_LINEAR_RULES, true, e) && !probe_port(e))
 		return NFT_USABLE;
 	if (e->code == CL_EDENIED)
 		return NFT_NO_PERMISSION;

@@ -113,7 +113,7 @@ void nft_cmp(struct nft_rule *r, uint32_t op, const void *data, uint32_t len)
 	nft_expr(r, x);
 }
 
-static void bitwise(struct nft_rule *r, const void *mask, uint32_t len)
+void nft_mask(struct nft_rule *r, const void *mask, uint32_t len)
 {
 	static const uint8_t zero[16];
 	struct nftnl_expr *x = nft_expr_new("bitwise");
@@ -169,7 +169,7 @@ void nft_address(struct nft_rule *r, bool source, uint32_t op, const struct pol_
 	memset(mask, 0xff, bytes);
 	mask[bytes] = (uint8_t)(0xff << (8 - rest));
 	nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, at, size, NFT_REG_1);
-	bitwise(r, mask, size);
+	nft_mask(r, mask, size);
 	nft_cmp(r, op, p->addr.b, size);
 }
 
@@ -261,7 +261,7 @@ void nft_ct_state(struct nft_rule *r, uint32_t bits)
 	nftnl_expr_set_u32(x, NFTNL_EXPR_CT_KEY, NFT_CT_STATE);
 	nftnl_expr_set_u32(x, NFTNL_EXPR_CT_DREG, NFT_REG_1);
 	nft_expr(r, x);
-	bitwise(r, &bits, sizeof(bits));
+	nft_mask(r, &bits, sizeof(bits));
 	nft_cmp(r, NFT_CMP_NEQ, &zero, sizeof(zero));
 }
 

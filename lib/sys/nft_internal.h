@@ -7,7 +7,7 @@
 #ifndef CL_SYS_NFT_INTERNAL_H
 #define CL_SYS_NFT_INTERNAL_H
 
-#include "policy/egress_maps.h"
+#include "policy/egress_lookup.h"
 #include "sys/nft.h"
 #include "sys/nl.h"
 
@@ -113,6 +113,8 @@ void nft_rule_end_first(struct nft_rule *r, const char *comment);
 
 void nft_meta(struct nft_rule *r, uint32_t key, uint32_t reg);
 void nft_payload(struct nft_rule *r, uint32_t base, uint32_t offset, uint32_t len, uint32_t reg);
+/* Register 1 without the bits that are not in the mask. */
+void nft_mask(struct nft_rule *r, const void *mask, uint32_t len);
 void nft_cmp(struct nft_rule *r, uint32_t op, const void *data, uint32_t len);
 /* Compares an interface name as a whole. key: NFT_META_IIFNAME or OIFNAME. */
 void nft_ifname(struct nft_rule *r, uint32_t key, uint32_t op, const char *name);
@@ -174,15 +176,20 @@ int nft_put_filter(struct nft_batch *b, const struct nft_filter *f, const struct
 int nft_put_port(struct nft_batch *b, const struct nft_port *p, struct cl_err *e);
 
 /*
- * The parts of a ruleset with maps (egress_maps.h), in the order in which a batch needs
+ * The parts of a ruleset with maps (egress_maps.h, egress_lookup.h), in the order in which a batch needs
  * them: chains, maps with their elements, the rules that look up, and those of the chains.
  */
-void nft_add_allow_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
+struct nft_map_ids {
+	uint32_t of[FLAT_FAMILIES][EG_LENGTHS]; /* of a map of intervals: the first */
+};
+void nft_add_map_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m);
 void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
-	uint32_t id[FLAT_FAMILIES]);
-void nft_map_rules(
-	struct nft_batch *b, const struct eg_part *part, const uint32_t id[FLAT_FAMILIES]);
-void nft_allow_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
+	const struct eg_maps *m, struct nft_map_ids *ids);
+void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,
+	const struct nft_map_ids *ids);
+void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m, const struct nft_map_ids *ids);
 /* What stands for all of that where there are no maps. */
 void nft_linear_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Verdict maps with intervals, and the chains of port classes that they go to. Elements are
+ * Verdict maps of intervals or prefixes, and the chains of port classes that they go to. Elements are
  * written as they are sent: there are hundreds of thousands of them.
  */
 #include "base/mem.h"
@@ -93,7 +93,14 @@ static void put_start(struct filling *x, flat_u128 at, const char *chain, bool o
 	mnl_attr_nest_end(x->h, el);
 }
 
-static void fill(struct filling *x, const struct flat *flat)
+/* The chain of a class, NULL for that which allows everything. */
+static const char *class_chain(const struct filling *x, uint32_t class, char room[EG_CHAIN_NAME])
+{
+	eg_chain_name(x->part, class, room);
+	return class == FLAT_ALLOW_ALL ? NULL : room;
+}
+
+static void fill_intervals(struct filling *x, const struct flat *flat)
 {
 	flat_u128 lo, hi, last = flat_last(x->family);
 	uint32_t class;
@@ -102,42 +109,97 @@ static void fill(struct filling *x, const struct flat *flat)
 	for (size_t i = 0; eg_map_next(flat, x->family, &i, &lo, &hi, &class); first = false) {
 		char name[EG_CHAIN_NAME];
 
-		eg_chain_name(x->part, class, name);
 		if (first && lo)
 			put_end(x, 0);
-		put_start(x, lo, class == FLAT_ALLOW_ALL ? NULL : name, hi == last);
+		put_start(x, lo, class_chain(x, class, name), hi == last);
 		if (hi != last)
 			put_end(x, hi + 1);
 	}
 	flush(x);
 }
 
-static uint32_t add_map(
-	struct nft_batch *b, const struct eg_part *part, uint8_t family, const struct flat *flat)
+static void fill_prefixes(struct filling *x, const struct eg_lookup *l, size_t i)
 {
-	const struct nft_set s = {
-		.name = part->map[flat_half(family)],
-		.flags = NFT_SET_MAP | NFT_SET_INTERVAL,
+	for (size_t k = 0; k < l->at[i].n; k++) {
+		const struct eg_entry *e = &l->at[i].v[k];
+		char class[EG_CHAIN_NAME], longer[EG_MAP_NAME];
+
+		if (!(e->to & EG_LONGER)) {
+			put_start(x, e->key, class_chain(x, e->to, class), false);
+			continue;
+		}
+		eg_length_name(x->part, l, e->to & ~EG_LONGER, longer);
+		put_start(x, e->key, longer, false);
+	}
+	flush(x);
+}
+
+static struct nft_set a_map(const char *name, uint8_t family)
+{
+	return (struct nft_set){.name = name,
+		.flags = NFT_SET_MAP,
 		.key_type = family == 4 ? NFT_KEY_IPV4 : NFT_KEY_IPV6,
 		.key_len = pol_bits(family) / 8u,
-		.verdicts = true,
-	};
-	struct filling x = {
-		.b = b, .part = part, .map = s.name, .id = nft_add_set(b, &s), .family = family};
+		.verdicts = true};
+}
 
-	fill(&x, flat);
-	return x.id;
+static void add_intervals(struct nft_batch *b, const struct eg_part *part, uint8_t family,
+	const struct flat *flat, struct nft_map_ids *ids)
+{
+	struct nft_set s = a_map(part->map[flat_half(family)], family);
+	struct filling x = {.b = b, .part = part, .map = s.name, .family = family};
+
+	s.flags |= NFT_SET_INTERVAL;
+	x.id = ids->of[flat_half(family)][0] = nft_add_set(b, &s);
+	fill_intervals(&x, flat);
+}
+
+static const char *length_name(
+	struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l, size_t i)
+{
+	char name[EG_MAP_NAME];
+
+	eg_length_name(part, l, i, name);
+	return nft_batch_keep(b, name);
+}
+
+static void add_prefixes(struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l,
+	struct nft_map_ids *ids)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		struct nft_set s = a_map(length_name(b, part, l, i), l->family);
+		struct filling x = {.b = b, .part = part, .map = s.name, .family = l->family};
+
+		/* What has a size is a table of that size; the kernel need not enlarge it. */
+		s.size = (uint32_t)l->at[i].n;
+		x.id = ids->of[flat_half(l->family)][i] = nft_add_set(b, &s);
+		fill_prefixes(&x, l, i);
+	}
 }
 
 void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
-	uint32_t id[FLAT_FAMILIES])
+	const struct eg_maps *m, struct nft_map_ids *ids)
 {
-	id[FLAT_V4] = add_map(b, part, 4, flat);
-	id[FLAT_V6] = add_map(b, part, 6, flat);
+	for (uint8_t family = 4; family <= 6; family += 2)
+		if (m->of[flat_half(family)].n)
+			add_prefixes(b, part, &m->of[flat_half(family)], ids);
+		else
+			add_intervals(b, part, family, flat, ids);
 }
 
-void nft_add_allow_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat)
+static void add_longer_chains(
+	struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l)
 {
+	for (size_t i = 0; i < l->n; i++)
+		if (l->at[i].chain == i)
+			nft_add_chain(b, length_name(b, part, l, i), NULL);
+}
+
+void nft_add_map_chains(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m)
+{
+	add_longer_chains(b, part, &m->of[FLAT_V4]);
+	add_longer_chains(b, part, &m->of[FLAT_V6]);
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		char name[EG_CHAIN_NAME];
 
@@ -146,22 +208,65 @@ void nft_add_allow_chains(struct nft_batch *b, const struct eg_part *part, const
 	}
 }
 
-static void map_rule(struct nft_batch *b, const struct eg_part *part, uint8_t family, uint32_t id)
+/* mask NULL: the whole address. */
+static void map_rule(struct nft_batch *b, const char *chain, uint8_t family,
+	const struct pol_addr *mask, const char *map, uint32_t id)
 {
-	struct nft_rule r = nft_rule_begin(b, part->chain);
+	struct nft_rule r = nft_rule_begin(b, chain);
+	uint32_t len = pol_bits(family) / 8u;
 
 	nft_nfproto(&r, family);
-	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, pol_bits(family) / 8u,
-		NFT_REG_1);
-	nft_look_up(&r, part->map[flat_half(family)], id, NFT_LOOKUP_VERDICT);
+	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len, NFT_REG_1);
+	if (mask)
+		nft_mask(&r, mask->b, len);
+	nft_look_up(&r, map, id, NFT_LOOKUP_VERDICT);
 	nft_rule_end(&r, NULL);
 }
 
-void nft_map_rules(
-	struct nft_batch *b, const struct eg_part *part, const uint32_t id[FLAT_FAMILIES])
+/* The rules of a chain that look up, for one family. */
+static void look_up(struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l,
+	uint8_t chain_of, const char *chain, const struct nft_map_ids *ids)
 {
-	map_rule(b, part, 4, id[FLAT_V4]);
-	map_rule(b, part, 6, id[FLAT_V6]);
+	int half = flat_half(l->family);
+
+	if (!l->n)
+		map_rule(b, chain, l->family, NULL, part->map[half], ids->of[half][0]);
+	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
+		const struct pol_addr mask = eg_length_mask(l, i);
+
+		map_rule(b, chain, l->family, l->at[i].len < pol_bits(l->family) ? &mask : NULL,
+			length_name(b, part, l, i), ids->of[half][i]);
+	}
+}
+
+void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,
+	const struct nft_map_ids *ids)
+{
+	look_up(b, part, &m->of[FLAT_V4], EG_OWN_CHAIN, part->chain, ids);
+	look_up(b, part, &m->of[FLAT_V6], EG_OWN_CHAIN, part->chain, ids);
+}
+
+static void denied(struct nft_batch *b, const struct eg_part *part, const char *chain)
+{
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	nft_counter(&r);
+	nft_verdict(&r, NFT_GOTO, "denied");
+	nft_rule_end(&r, part->comment);
+}
+
+static void longer_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l,
+	const struct nft_map_ids *ids)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *chain;
+
+		if (l->at[i].chain != i)
+			continue;
+		chain = length_name(b, part, l, i);
+		look_up(b, part, l, (uint8_t)i, chain, ids);
+		denied(b, part, chain);
+	}
 }
 
 static void opening(struct nft_rule *r, const struct eg_opening *o)
@@ -185,26 +290,34 @@ static void accepted(struct nft_rule *r, const char *comment)
 	nft_rule_end(r, comment);
 }
 
-void nft_allow_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat)
+static void let_through(struct nft_batch *b, const char *chain, const struct eg_opening *o)
 {
+	for (size_t i = 0; i < eg_opening_rules(o); i++) {
+		struct eg_opening one = eg_opening_rule(o, i);
+		struct nft_rule r = nft_rule_begin(b, chain);
+
+		opening(&r, &one);
+		nft_verdict(&r, NF_ACCEPT, NULL);
+		nft_rule_end(&r, NULL);
+	}
+}
+
+void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m, const struct nft_map_ids *ids)
+{
+	longer_rules(b, part, &m->of[FLAT_V4], ids);
+	longer_rules(b, part, &m->of[FLAT_V6], ids);
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		struct eg_opening o[FLAT_PROTOS];
 		size_t n = eg_openings(flat, i, o);
 		char name[EG_CHAIN_NAME];
 		const char *chain;
-		struct nft_rule r;
 
 		eg_chain_name(part, i, name);
 		chain = nft_batch_keep(b, name);
-		for (size_t k = 0; k < n; k++) {
-			r = nft_rule_begin(b, chain);
-			opening(&r, &o[k]);
-			accepted(&r, NULL);
-		}
-		r = nft_rule_begin(b, chain);
-		nft_counter(&r);
-		nft_verdict(&r, NFT_GOTO, "denied");
-		nft_rule_end(&r, part->comment);
+		for (size_t k = 0; k < n; k++)
+			let_through(b, chain, &o[k]);
+		denied(b, part, chain);
 	}
 }
 

@@ -251,16 +251,17 @@ static void inbound(struct nft_batch *b, const char *bridge, bool silent)
 struct judging {
 	const struct eg_part *part;
 	struct flat flat;
-	bool there, maps;
-	uint32_t id[FLAT_FAMILIES]; /* of the maps */
+	bool there;
+	struct eg_maps maps;
+	struct nft_map_ids ids;
 };
 
 static void judging_chains(struct nft_batch *b, const struct judging *j)
 {
 	if (j->there)
 		nft_add_chain(b, j->part->chain, NULL);
-	if (j->maps)
-		nft_add_allow_chains(b, j->part, &j->flat);
+	if (j->maps.there)
+		nft_add_map_chains(b, j->part, &j->flat, &j->maps);
 }
 
 static void judging_rules(struct nft_batch *b, const struct nft_filter *f, const struct judging *j)
@@ -271,14 +272,14 @@ static void judging_rules(struct nft_batch *b, const struct nft_filter *f, const
 		return;
 	sources(b, j->part->chain, f);
 	states(b, j->part->chain);
-	if (j->maps)
-		nft_map_rules(b, j->part, j->id);
+	if (j->maps.there)
+		nft_map_rules(b, j->part, &j->maps, &j->ids);
 	else
 		nft_linear_rules(b, j->part, &j->flat);
 	r = nft_rule_begin(b, j->part->chain);
 	say(&r, NFT_GOTO, "denied", j->part->comment);
-	if (j->maps)
-		nft_allow_rules(b, j->part, &j->flat);
+	if (j->maps.there)
+		nft_map_chain_rules(b, j->part, &j->flat, &j->maps, &j->ids);
 }
 
 static void everything_leaves(struct nft_batch *b, const struct nft_filter *f)
@@ -336,13 +337,13 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 	to_host.there = p && eg_has_internet(p);
 	if (to_host.there)
 		flat_build_named(p, &to_host.flat);
-	leaving.maps = eg_has_maps(&leaving.flat);
-	to_host.maps = eg_has_maps(&to_host.flat);
+	eg_maps_make(&leaving.flat, &leaving.maps);
+	eg_maps_make(&to_host.flat, &to_host.maps);
 	chains(b, f, &leaving, &to_host);
-	if (leaving.maps)
-		nft_add_maps(b, leaving.part, &leaving.flat, leaving.id);
-	if (to_host.maps)
-		nft_add_maps(b, to_host.part, &to_host.flat, to_host.id);
+	if (leaving.maps.there)
+		nft_add_maps(b, leaving.part, &leaving.flat, &leaving.maps, &leaving.ids);
+	if (to_host.maps.there)
+		nft_add_maps(b, to_host.part, &to_host.flat, &to_host.maps, &to_host.ids);
 	hooks(b, f->bridge, to_host.there);
 	if (p)
 		judging_rules(b, f, &leaving);
@@ -355,6 +356,8 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 		masquerade(b, &f->source4, f->bridge);
 		masquerade(b, &f->source6, f->bridge);
 	}
+	eg_maps_release(&leaving.maps);
+	eg_maps_release(&to_host.maps);
 	flat_release(&leaving.flat);
 	flat_release(&to_host.flat);
 }

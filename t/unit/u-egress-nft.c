@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/egress.h"
+#include "policy/egress_lookup.h"
 
 void test_names(void)
 {
@@ -186,15 +186,200 @@ void test_script__maps(void)
 		"\tmap allowed6 {\n\t\ttype ipv6_addr : verdict\n",
 		"\t\tip daddr vmap @allowed4\n\t\tip6 daddr vmap @allowed6\n"
 		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
-		"\n\tchain allow1 {\n\t\ttcp dport 443 counter accept\n\t\tcounter goto denied "
+		"\n\tchain allow1 {\n\t\ttcp dport 443 accept\n\t\tcounter goto denied "
 		"comment \"default deny\"\n"
-		"\t}\n\n\tchain allow2 {\n\t\ttcp dport { 53, 443 } counter accept\n"
-		"\t\tudp dport 53 counter accept\n\t\tcounter goto denied comment \"default "
+		"\t}\n\n\tchain allow2 {\n\t\ttcp dport 53 accept\n\t\ttcp dport 443 accept\n"
+		"\t\tudp dport 53 accept\n\t\tcounter goto denied comment \"default "
 		"deny\"\n\t}\n",
 	};
 
 	check_lines(s, lines, CL_ARRAY_LEN(lines));
 	CHECK_INT(count(s, "ffff:0.0.0.0"), 0);
+}
+
+/* Prefixes of few lengths are a map each, and the longer ones are reached by the middle one. */
+void test_script__prefixes(void)
+{
+	cleanup_free char *s = script(
+		"{\"allow_cidrs\":[\"10.1.0.0/16\",\"10.3.0.0/16\",\"10.9.1.0/24\",\"10.9.3.0/24\","
+		"\"10.9.5.1/32\",\"10.9.5.3/32\",\"10.9.5.5/32\",\"11.9.5.5/32\",\"11.9.5.7/32\","
+		"\"12.0.0.0/16\",\"12.2.0.0/16\",\"12.4.0.0/16\",\"12.6.0.0/16\"],"
+		"\"allow_ports\":[80,81,443,1,5]}",
+		&(struct eg_nft){.table = TABLE, .bridge = "br0"});
+	static const char *const lines[] = {
+		"\tmap allowed4_16 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 6\n\t\telements = "
+		"{\n\t\t\t10.1.0.0 : goto allow1,\n",
+		"\tmap allowed4_24 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 4\n\t\telements = "
+		"{\n\t\t\t10.9.1.0 : goto allow1,\n\t\t\t10.9.3.0 : goto allow1,\n\t\t\t10.9.5.0 : "
+		"goto allowed4_32,\n\t\t\t11.9.5.0 : goto allowed4_32\n\t\t}\n",
+		"\tmap allowed4_32 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 5\n",
+		"\t\tip daddr & 255.255.255.0 vmap @allowed4_24\n"
+		"\t\tip daddr & 255.255.0.0 vmap @allowed4_16\n\t\tip6 daddr vmap @allowed6\n"
+		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
+		"\n\tchain allowed4_32 {\n\t\tip daddr vmap @allowed4_32\n"
+		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
+		"\n\tchain allow1 {\n\t\ttcp dport { 1, 5, 80-81, 443 } accept\n",
+	};
+
+	check_lines(s, lines, CL_ARRAY_LEN(lines));
+}
+
+/* Of one lookup's worth, five are enough. */
+void test_script__from_rules_to_maps(void)
+{
+	const struct eg_nft form = {.table = TABLE, .bridge = "br0"};
+	cleanup_free char *few = script("{\"allow_cidrs\":[\"12.0.0.0/16\",\"12.2.0.0/16\","
+					"\"12.4.0.0/16\",\"12.6.0.0/16\"],\"allow_ports\":[80]}",
+		&form);
+	cleanup_free char *more =
+		script("{\"allow_cidrs\":[\"12.0.0.0/16\",\"12.2.0.0/16\","
+		       "\"12.4.0.0/16\",\"12.6.0.0/16\",\"12.8.0.0/16\"],\"allow_ports\":[80]}",
+			&form);
+	cleanup_free char *mixed =
+		script("{\"allow_cidrs\":[\"12.0.0.0/16\",\"12.2.0.0/16\","
+		       "\"12.4.0.0/16\",\"12.6.0.0/16\",\"14.0.0.0/8\"],\"allow_ports\":[80]}",
+			&form);
+
+	CHECK_INT(count(few, "vmap"), 0);
+	CHECK_HAS(more, "map allowed4_16 {");
+	CHECK_HAS(more, "map allowed6 {\n\t\ttype ipv6_addr : verdict\n\t\tflags interval\n\t}\n");
+	CHECK_INT(count(mixed, "vmap"), 0);
+}
+
+/* What the maps say of an address, as a kernel would ask them. */
+static uint32_t ask(const struct eg_lookup *l, flat_u128 a)
+{
+	uint8_t chain_of = EG_OWN_CHAIN;
+
+	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
+		struct pol_addr mask = eg_length_mask(l, i);
+		flat_u128 key = a & flat_number(&mask);
+		size_t lo = 0, hi = l->at[i].n;
+
+		while (lo < hi) {
+			size_t mid = lo + (hi - lo) / 2;
+
+			if (l->at[i].v[mid].key < key)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+		if (lo == l->at[i].n || l->at[i].v[lo].key != key)
+			continue;
+		if (!(l->at[i].v[lo].to & EG_LONGER))
+			return l->at[i].v[lo].to;
+		chain_of = (uint8_t)(l->at[i].v[lo].to & ~EG_LONGER);
+		CHECK_INT(l->at[chain_of].chain, chain_of);
+		i = l->n;
+	}
+	return FLAT_DROP_ALL;
+}
+
+/* Every entry is asked for, and the numbers at and beside both ends of every interval. */
+static void check_lookup(const struct flat *f, const struct eg_lookup *l)
+{
+	const struct flat_view *v = &f->sense[flat_half(l->family)];
+
+	for (size_t i = 0; i < v->n; i++) {
+		flat_u128 hi = flat_hi(v, i, l->family), middle = v->lo[i] + (hi - v->lo[i]) / 2;
+
+		CHECK_INT(ask(l, v->lo[i]), v->id[i]);
+		CHECK_INT(ask(l, middle), v->id[i]);
+		CHECK_INT(ask(l, hi), v->id[i]);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; k < l->at[i].n; k++) {
+			struct pol_addr mask = eg_length_mask(l, i);
+
+			CHECK(!k || l->at[i].v[k - 1].key < l->at[i].v[k].key);
+			CHECK(!(l->at[i].v[k].key & ~flat_number(&mask)));
+		}
+}
+
+static uint32_t random_below(uint32_t *seed, uint32_t n)
+{
+	*seed = *seed * 1664525 + 1013904223;
+	return (*seed >> 8) % n;
+}
+
+/* Ranges of random sizes, apart and side by side, in two classes and open to everything. */
+static size_t random_ranges(struct flat_rule *r, size_t most, uint8_t family, uint32_t *seed)
+{
+	static const struct flat_ports one = {443, 443};
+	flat_u128 at = family == 4 ? 0x0a000000 : (flat_u128)0x2a << 120, last = flat_last(family);
+	unsigned size = 1 + random_below(seed, family == 4 ? 14 : 100);
+	unsigned align = random_below(seed, 3) ? 0 : size;
+	size_t n = 0;
+
+	while (n < most) {
+		flat_u128 len = ((flat_u128)1 << random_below(seed, size)) + random_below(seed, 3);
+
+		at = ((at >> align) + random_below(seed, 4)) << align;
+		if (last - at <= len)
+			break;
+		r[n++] = (struct flat_rule){.family = family,
+			.protos = random_below(seed, 3) ? 1u << EG_PROTO_TCP : FLAT_EVERY_PROTO,
+			.verdict = EG_ALLOW,
+			.lo = at,
+			.hi = at + len - 1,
+			.ports = &one,
+			.nports = random_below(seed, 2),
+			.reason = ""};
+		at += len + ((flat_u128)1 << align) - 1;
+	}
+	return n;
+}
+
+void test_lookup__says_what_the_flat_form_says(void)
+{
+	static struct flat_rule r[3000];
+	size_t hashed = 0, deep = 0;
+	uint32_t seed = 1;
+
+	for (int i = 0; i < 400; i++) {
+		size_t most = i % 20 ? 40 : 1400;
+		size_t n = random_ranges(r, most, 4, &seed);
+		cleanup_flat struct flat f = FLAT_INIT;
+		cleanup_maps struct eg_maps m = EG_MAPS_INIT;
+
+		n += random_ranges(r + n, most, 6, &seed);
+		flat_build_rules(r, n, &f);
+		eg_maps_make(&f, &m);
+		for (int half = FLAT_V4; m.there && half <= FLAT_V6; half++) {
+			hashed += m.of[half].n > 0;
+			deep += m.of[half].n > 7;
+			if (m.of[half].n)
+				check_lookup(&f, &m.of[half]);
+		}
+	}
+	CHECK(hashed > 50);
+	CHECK(deep > 5);
+}
+
+/* The first and the last address, and everything. */
+void test_lookup__ends_of_a_family(void)
+{
+	static const char *const policies[] = {
+		"{\"allow_cidrs\":[\"0.0.0.0/1\",\"::/1\"],\"all_ports\":true}",
+		"{\"allow_cidrs\":[\"128.0.0.0/1\",\"8000::/1\"],\"all_ports\":true}",
+		"{\"allow_cidrs\":[\"0.0.0.0/32\",\"0.0.0.2/32\",\"0.0.0.4/32\",\"255.255.255.255/"
+		"32\",\"255.255.255.253/32\","
+		"\"ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/128\",\"::5/"
+		"128\"],\"allow_ports\":[443]}",
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(policies); i++) {
+		cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
+		cleanup_flat struct flat f = FLAT_INIT;
+		cleanup_maps struct eg_maps m = EG_MAPS_INIT;
+
+		compile(policies[i], &p);
+		flat_build(&p, true, &f);
+		eg_maps_make(&f, &m);
+		for (int half = FLAT_V4; half <= FLAT_V6; half++)
+			if (m.of[half].n)
+				check_lookup(&f, &m.of[half]);
+	}
 }
 
 void test_script__every_port_is_tcp(void)
@@ -206,7 +391,7 @@ void test_script__every_port_is_tcp(void)
 		"type filter hook output priority 0; policy drop;",
 		"\t\t\t127.0.0.0-127.255.255.255 : accept,\n",
 		"\t\t\t::1 : accept,\n",
-		("\tchain allow1 {\n\t\tmeta l4proto tcp counter accept\n\t\tcounter goto denied "
+		("\tchain allow1 {\n\t\tmeta l4proto tcp accept\n\t\tcounter goto denied "
 		 "comment "),
 	};
 
