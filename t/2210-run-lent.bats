@@ -188,7 +188,7 @@ ${1-ro,nosuid,nodev,
 	until_logged "$id" 'one [redacted]'
 	kill -KILL "$(shim_of "$h")"
 	touch "$P/go"
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	until_state "$id" finished
 	same "$(cloop runs show --json "$id" | jq .exit_code)" 4
 	same "$(logged "$id")" $'one [redacted]\ntwo [redacted]\n[redacted]'
@@ -300,7 +300,7 @@ detached() { host cloop run --detach -p "$Q" -- sh -c "$1" < /dev/null; }
 	kill -KILL "$(shim_of "$(handle_of "$id")")"
 	# Nobody answers, unless the guardian was quick.
 	host cloop secret revoke --wait 1s "$G" || [ $? = 1 ]
-	exits 0 host cloop sweep --adopt-only
+	exits 0 host cloop sweep --only adopt
 	until_state "$id" finished
 	same "$(logged "$id")" $'up\ngone'
 	all_gone
@@ -318,5 +318,49 @@ detached() { host cloop run --detach -p "$Q" -- sh -c "$1" < /dev/null; }
 	until_state "$id" finished
 	same "$(logged "$id")" $'up\ngone'
 	cloop secret revoke "$g" >/dev/null
+	all_gone
+}
+
+@test "granted repositories of the host are bound, read-only unless granted to be written" {
+	mkdir -p "$T/src"/{api-service,shared-proto,shared.proto,private}/.git "$T/src/no-repo" "$T/outside/.git"
+	ln -sfn "$T/outside" "$T/src/api-evil"
+	touch "$T/src/api-service/file" && chown -R 1000:1000 "$T/src"
+	echo "$T/src" | cloop secret mint local-src --kind local_repo >/dev/null
+	lent_apart repos
+	r=$(cloop secret grant local-src --to "project:$Q" --repos 'api-*,shared*' --json | jq -r .id)
+	exits 0 host cloop run -p "$Q" -- sh -c 'ls -A /repos | xargs; env | grep LOCAL_REPO | sort; touch /repos/api-service/new; cat /proc/mounts | grep -c " /repos/.* ro,nosuid,nodev,"' < /dev/null
+	same "$output" "api-service shared-proto shared.proto
+CLOOP_LOCAL_REPOS=api-service,shared-proto,shared.proto
+CLOOP_LOCAL_REPO_API_SERVICE=/repos/api-service
+CLOOP_LOCAL_REPO_ROOT=/repos
+3"
+	has "$stderr" 'Read-only file system'
+	cloop secret revoke "$r" >/dev/null
+	r=$(cloop secret grant local-src --to "project:$Q" --repos private --writable --json | jq -r .id)
+	exits 0 host cloop run -p "$Q" -- touch /repos/private/new < /dev/null
+	same "$(stat -c %u "$T/src/private/new")" 1000
+	# What is bound stays bound: the grant is pending until the run ends, and the run says so.
+	id=$(detached 'echo up; while [ ! -e /workspace/go ]; do sleep 0.1; done; ls /repos')
+	until_logged "$id" up
+	exits 1 host cloop secret revoke --wait 1s "$r"
+	for ((i = 0; i < 600; i++)); do [[ $(cloop runs journal "$id") == *'stays until the run ends'* ]] && break; sleep 0.1; done
+	touch "$Q/go"
+	until_state "$id" finished
+	has "$(cloop runs journal "$id")" 'stays until the run ends'
+	same "$(logged "$id")" $'up\nprivate'
+	cloop secret revoke "$G" >/dev/null
+	all_gone
+	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) from lease_grant where state = 'taking'")" 0
+}
+
+@test "a grant of a device is refused by name, and the run does not start" {
+	lent_apart bench
+	printf 'null=/dev/null\n' | cloop secret mint bench --kind host_device >/dev/null
+	b=$(cloop secret grant bench --to "project:$Q" --devices null --json | jq -r .id)
+	exits 125 host cloop run -p "$Q" -- true < /dev/null
+	has "$stderr" "the grant of 'bench' ($b)"
+	has "$stderr" host_device
+	cloop secret revoke "$b" >/dev/null
+	cloop secret revoke "$G" >/dev/null
 	all_gone
 }

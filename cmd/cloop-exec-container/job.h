@@ -74,13 +74,16 @@ void job_note_addresses(const struct job *j, struct shim_started *out);
  */
 struct job_stage {
 	char *workspace, *init_dir;
-	struct ct_mount mounts[SB_MAX_MOUNTS + 4];
+	struct ct_mount mounts[SB_MAX_MOUNTS + 4 + SHIM_REPOS];
 	size_t nmounts;
 	struct cl_strv paths; /* owns the strings of mounts */
 };
-/* `lease_dir`: where the sandbox has what it was lent (work/delivery.h); NULL: nothing was. */
-int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir, struct job_stage *out,
-	struct cl_err *e);
+/*
+ * `lease_dir`: where the sandbox has what it was lent (work/delivery.h); NULL: nothing was.
+ * `repos`: what else is bound.
+ */
+int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,
+	const struct shim_repos *repos, struct job_stage *out, struct cl_err *e);
 void job_stage_release(struct job_stage *s);
 
 #define JOB_START_MS 30000 /* how long the engine may take to start a container */

@@ -312,8 +312,34 @@ static int stage_files(struct job *j, const struct rundir *rd, const char *lease
 	return 0;
 }
 
-int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir, struct job_stage *st,
-	struct cl_err *e)
+/*
+ * A repository of the host. The lease resolved its path, so a link in it has come since: what it
+ * leads to was granted to nobody. It is not relabelled, for it is not ours.
+ */
+static int stage_repo(struct job *j, const struct rundir *rd, struct job_stage *st,
+	const struct shim_repo *r, size_t n, struct cl_err *e)
+{
+	cleanup_free char *name = cl_asprintf("r%zu", n), *path = NULL;
+	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+
+	fd = root < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot open '/'")
+		      : sys_open_nolinks(root, r->source + 1, O_PATH | O_DIRECTORY, e);
+	if (fd < 0) {
+		(void)cl_wrap(e, "repository '%s'", r->source);
+		(void)cl_constraint(e, "host_mounts");
+		return cl_fix(e, "look at the directory, then run again");
+	}
+	path = bind_fd(j, rd, fd, name, e);
+	if (!path)
+		return -1;
+	add_mount(st, path, r->target, !r->writable, false);
+	st->mounts[st->nmounts - 1].guarded = true;
+	st->mounts[st->nmounts - 1].label = "";
+	return 0;
+}
+
+int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,
+	const struct shim_repos *repos, struct job_stage *st, struct cl_err *e)
 {
 	static const struct {
 		const char *name, *target;
@@ -339,6 +365,9 @@ int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir, str
 	}
 	for (size_t i = 0; i < j->spec->nmounts; i++)
 		if (stage_mount(j, rd, st, &j->spec->mounts[i], i, e))
+			return -1;
+	for (size_t i = 0; i < repos->n; i++)
+		if (stage_repo(j, rd, st, &repos->v[i], i, e))
 			return -1;
 	return 0;
 }

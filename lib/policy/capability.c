@@ -78,8 +78,8 @@ void cap_of_container(
 		{CAP_FILTERED_EGRESS, x->egress.enabled && !rootless},
 		{CAP_EGRESS_SCOPE, !rootless}, {CAP_IMAGE_OVERRIDE, true},
 		{CAP_SANDBOX_BUILD, true}, {CAP_SANDBOX_MOUNTS, true}, {CAP_SECRET_FILES, true},
-		{CAP_REVOCATION, true},
-		/* Directories, devices and interfaces of the host are not lent yet. */
+		{CAP_REVOCATION, true}, {CAP_HOST_MOUNTS, true},
+		/* Devices and interfaces of the host are not lent yet. */
 	};
 
 	*out = CAP_SET_INIT;

@@ -8,6 +8,7 @@
 #ifndef CL_WORK_SHIM_H
 #define CL_WORK_SHIM_H
 
+#include "base/buf.h"
 #include "store/run.h"
 #include "work/rundir.h"
 
@@ -94,6 +95,21 @@ int shim_adopt(const struct shim_job *job, const struct shim_driver *d, void *ar
 const struct shim_job *shim_job(const struct shim *s);
 const struct rundir *shim_rundir(const struct shim *s);
 struct store *shim_store(const struct shim *s);
+/* Repositories of the host that the run is lent. Owned by the shim. */
+struct shim_repo {
+	char *source; /* absolute, without links when the lease was made */
+	char *target; /* "/repos/<name>" */
+	bool writable;
+};
+#define SHIM_REPOS 64
+struct shim_repos {
+	struct shim_repo *v;
+	size_t n, cap;
+	struct cl_strv names;
+	struct cl_strv variables, values; /* what the sandbox is told of them */
+};
+#define SHIM_REPOS_INIT ((struct shim_repos){0})
+const struct shim_repos *shim_lent_repos(const struct shim *s);
 /* Where the sandbox is to have rundir's lease/files; NULL: it is lent nothing. */
 const char *shim_lease_dir(const struct shim *s);
 /* Signals the workload's first process by its pidfd; one that has ended is success. */

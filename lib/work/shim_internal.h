@@ -37,9 +37,11 @@ struct shim_lent {
 	char *dir;     /* where the sandbox has its files; NULL in a shim that adopted */
 	int env_watch; /* until the variables were read; -1 */
 	int64_t expires_at;
+	struct shim_repos repos;
 	json_t *said;    /* for who asked for the run: what was lent and what was refused */
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
+	size_t bound;    /* grants taken back that end with the workload: what is bound stays */
 	bool ending;     /* the workload has to end because of that */
 	size_t removed;  /* files that were taken back by then */
 	bool complained; /* of a renewal that failed */
@@ -139,6 +141,12 @@ void shim_lent_due(struct shim *s, int64_t now);
 void shim_lent_answered(struct shim *s);
 /* Overwrites all of it and gives the lease back; the workload is over. */
 void shim_lent_end(struct shim *s);
+/*
+ * shim_repos.c. What the driver is to bind and the variables about it. CL_EREFUSED, constraint
+ * host_mounts, for a name that cannot be a path and for two of one name.
+ */
+int shim_repos_take(struct shim_repos *r, const struct lease *l, struct cl_err *e);
+void shim_repos_release(struct shim_repos *r);
 /* shim_end.c */
 /*
  * Writes down that it runs. It runs: a busy store is a note and another try (DECISIONS D14).

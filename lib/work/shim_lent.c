@@ -50,9 +50,9 @@ static void add_env(struct parts *p, const struct lease_env *v, size_t n)
 }
 
 /* Pointers into the lease, whose memory is locked; nothing of it is copied. */
-static void parts_make(const struct lease *l, struct parts *p)
+static void parts_make(const struct lease *l, const struct shim_repos *r, struct parts *p)
 {
-	size_t nfiles = 0, nenv = l->nenv;
+	size_t nfiles = 0, nenv = l->nenv + r->variables.n;
 
 	for (size_t i = 0; i < l->nitems; i++) {
 		nfiles += l->items[i].nfiles;
@@ -70,6 +70,9 @@ static void parts_make(const struct lease *l, struct parts *p)
 				it->files[k].mode, {it->files[k].data.p, it->files[k].data.len}};
 	}
 	add_env(p, l->env, l->nenv);
+	for (size_t i = 0; i < r->variables.n; i++)
+		p->env[p->d.nenv++] = (struct delivery_env){
+			r->variables.v[i], {r->values.v[i], strlen(r->values.v[i])}};
 	for (size_t i = 0; i < l->nredact; i++)
 		p->redact[p->d.nredact++] =
 			(struct delivery_text){l->redact[i].p, l->redact[i].len};
@@ -79,15 +82,12 @@ static void parts_make(const struct lease *l, struct parts *p)
 	p->d.redact = p->redact;
 }
 
-/* Directories, devices and interfaces are lent by other means than files, and there are none. */
+/* Devices and interfaces are lent by other means than files, and there are none. */
 static int deliverable(const struct lease *l, struct cl_err *e)
 {
 	for (size_t i = 0; i < l->nitems; i++) {
 		const struct lease_item *it = &l->items[i];
-		const char *what = it->nmounts       ? "host_mounts"
-				   : it->ndevices    ? "devices"
-				   : it->ninterfaces ? "interfaces"
-						     : NULL;
+		const char *what = it->ndevices ? "devices" : it->ninterfaces ? "interfaces" : NULL;
 
 		if (!what)
 			continue;
@@ -214,9 +214,9 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	if (!l->nitems)
 		return 0;
 	s->lent.id = cl_strdup(l->id);
-	rc = deliverable(l, e);
+	rc = deliverable(l, e) || shim_repos_take(&s->lent.repos, l, e) ? -1 : 0;
 	if (!rc) {
-		parts_make(l, &p);
+		parts_make(l, &s->lent.repos, &p);
 		rc = delivery_make(&s->rd, &p.d, s->job.uid, s->job.gid, e);
 		parts_release(&p);
 	}
@@ -343,12 +343,15 @@ static int64_t how_held(struct shim *s, const char *grant_id)
  */
 static void settle(struct shim *s, const struct lease_take_backs *t, size_t removed)
 {
+	size_t bound = 0;
+
 	for (size_t i = 0; i < t->n; i++) {
 		const struct lease_take_back *b = &t->v[i];
 		struct lease_answer a = {.files_removed = i ? 0 : (int64_t)removed};
+		int64_t how = how_held(s, b->grant_id);
 		char why[300];
 
-		a.env_stays = how_held(s, b->grant_id) & SEC_BY_ENV;
+		a.env_stays = how & SEC_BY_ENV;
 		if (b->kill || (a.env_stays && grant_gone(s, b->grant_id))) {
 			(void)snprintf(why, sizeof(why),
 				"the grant of '%.100s' (%s) was taken back, and %s", b->secret_name,
@@ -358,11 +361,20 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 			s->lent.ending = true;
 			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
-			continue;
+		} else if (how & SEC_BY_MOUNT) {
+			if (++bound > s->lent.bound)
+				shim_note(s, "lease",
+					"'%s' (%s) was taken back; what is bound into the sandbox "
+					"stays "
+					"until the run ends: 'cloop runs stop' ends it",
+					b->secret_name, b->grant_id);
+		} else {
+			shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name,
+				b->grant_id);
+			answer(s, b->grant_id, &a);
 		}
-		shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name, b->grant_id);
-		answer(s, b->grant_id, &a);
 	}
+	s->lent.bound = bound;
 }
 
 /* The workload that had to end for them is over. */
@@ -418,7 +430,7 @@ static void deliver_again(struct shim *s, const struct lease *l)
 	struct parts p;
 	int rc;
 
-	parts_make(l, &p);
+	parts_make(l, &s->lent.repos, &p);
 	for (size_t i = 0; i < l->nredact; i++) {
 		if (s->out)
 			pump_learn(s->out, l->redact[i].p, l->redact[i].len);
@@ -471,6 +483,8 @@ void shim_lent_look(struct shim *s)
 		return;
 	s->due.look = sys_mono_ms() + LOOK_MS;
 	if (!taken_back(s, &t))
+		return;
+	if (t.n == s->lent.bound && !t.over && sys_now_ms() < s->lent.expires_at)
 		return;
 	if (s->lent.over) {
 		settle(s, &t, 0);
@@ -538,6 +552,7 @@ void shim_lent_end(struct shim *s)
 	if (s->lent.id && s->store &&
 		lease_release(s->store, &actor, s->lent.id, "the run is over", &e))
 		shim_note(s, "lease", "its end could not be recorded: %s", e.msg);
+	shim_repos_release(&s->lent.repos);
 	free(s->lent.id);
 	free(s->lent.dir);
 	s->lent.id = s->lent.dir = NULL;
