@@ -168,10 +168,12 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 }
 
 @test "stop asks, then kills what does not listen" {
-	id=$(run_in --detach -- sh -c 'trap "exit 9" TERM; while :; do sleep 0.1; done')
+	id=$(run_in --detach -- sh -c 'trap "exit 9" TERM; echo ready; while :; do sleep 0.1; done')
+	until_ok says "$id" ready
 	exits 0 cloop runs stop "$id"
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]
-	id=$(run_in --detach -- sh -c 'trap "" TERM; while :; do sleep 0.1; done')
+	id=$(run_in --detach -- sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done')
+	until_ok says "$id" ready
 	exits 0 cloop runs stop --grace 300ms "$id"
 	[ "$(cloop runs show --json "$id" | jq -r '.outcome, .exit_code' | xargs)" = "killed 137" ]
 	exits 65 cloop runs stop run_ffffffffffff

@@ -74,7 +74,7 @@ nothing_left() {
 	has "$(cat "$out")" 'root            read-only'
 	has "$(cat "$out")" 'capabilities    0000000000000000 (no new privileges: 1)'
 	has "$(cat "$out")" 'disk_limit: the workspace holds'
-	has "$(cat "$out")" 'whole: 3 rows'
+	has "$(cat "$out")" 'whole: 4 rows'
 	nothing_left
 	for d in $(ls -d /run/runc /run/containers /var/lib/containers 2>/dev/null); do
 		grep -qxF "$d" "$BATS_TEST_TMPDIR/before"

@@ -89,7 +89,8 @@ docker_leftovers() {
 	for ((i = 0; i < 600; i++)); do has "$(cloop runs logs "$id")" ready 2>/dev/null && break; sleep 0.1; done
 	exits 0 host cloop runs stop "$id"
 	[ "$(cloop runs show --json "$id" | jq .exit_code)" = 9 ]
-	id=$(run_in --detach -- sh -c 'trap "" TERM; while :; do sleep 0.1; done')
+	id=$(run_in --detach -- sh -c 'trap "" TERM; echo ready; while :; do sleep 0.1; done')
+	until_ok says "$id" ready
 	exits 0 host cloop runs stop --grace 300ms "$id"
 	[ "$(cloop runs show --json "$id" | jq -r '.outcome, .exit_code' | xargs)" = "killed 137" ]
 	mkdir -p "$P/.cloop"; printf 'resources: {memory: 64m}\n' > "$P/.cloop/sandbox.yaml"

@@ -102,6 +102,9 @@ ours() {
 # kill_ours PGREP-ARG...
 kill_ours() { ours "$@" | xargs -r kill -KILL 2>/dev/null || true; }
 
+# says RUN TEXT : its output so far has that.
+says() { cloop runs logs "$1" 2> /dev/null | grep -qF -e "$2"; }
+
 # leftovers : prints what a hub with nothing live must not have.
 leftovers() {
 	local i c
