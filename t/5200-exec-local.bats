@@ -184,6 +184,18 @@ CLOOP_EXECUTOR CLOOP_HANDLE CLOOP_RUN_ID CLOOP_WORKSPACE HOME LANG PATH PWD "
 	until_true ended
 }
 
+@test "a runtime folder that somebody removed takes the workload with it, and no success" {
+	detached sleep 300
+	pid=$(cut -d' ' -f1 "$RD/pid")
+	kill_shim
+	rm -rf "$RD"
+	cloop sweep
+	until_true finished
+	same "$(sql "select outcome from run where id = '$R'")" lost
+	until_true ended
+	until_true dead "$pid"
+}
+
 @test "a pid that is another's now, or of another boot, is never signalled" {
 	for change in 's/^\([0-9]*\) [0-9]*/\1 1/' 's/ [^ ]*$/ 00000000-0000-0000-0000-000000000000/'; do
 		detached sleep 300

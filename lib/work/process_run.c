@@ -205,7 +205,7 @@ static int adopt(void *arg, struct shim *s, struct shim_started *out, struct cl_
 	memset(out, 0, sizeof(*out));
 	if (!read_identity(shim_rundir(s), out))
 		out->init = 0;
-	if (p->has_cg && cg_open(&p->cg, NULL, e))
+	if (p->has_cg && !p->cg.n && cg_open(&p->cg, NULL, e))
 		return -1;
 	if (out->init && p->has_cg) {
 		struct cl_err ignored;
@@ -215,15 +215,18 @@ static int adopt(void *arg, struct shim *s, struct shim_started *out, struct cl_
 	return 0;
 }
 
-static int kill_all(const struct process *p, struct cl_err *e)
+/* Whoever adopts without a runtime folder to adopt from comes here first. */
+static int kill_all(struct process *p, struct cl_err *e)
 {
+	if (p->has_cg && !p->cg.n && cg_open(&p->cg, NULL, e))
+		return -1;
 	return p->has_cg ? cg_kill(&p->cg, p->handle, KILL_MS, e)
 			 : sys_kin_kill(p->mark, p->supervisor, KILL_MS, e);
 }
 
 static int send_signal(void *arg, struct shim *s, int sig, struct cl_err *e)
 {
-	const struct process *p = arg;
+	struct process *p = arg;
 	int rc;
 
 	if (sig != SIGKILL)
