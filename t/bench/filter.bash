@@ -14,7 +14,21 @@ p = {"allow_cidrs": [f"{20 + i // 65536}.{i // 256 % 256}.{i % 256}.0/25" for i 
 p.update((k, json.loads(v)) for k, v in (m.split("=", 1) for m in sys.argv[2:]))
 json.dump(p, sys.stdout)' "$@"
 }
-# The same in both families, 100,000 together.
+# uneven COUNT : a policy of that many ranges of random sizes that are no prefixes, as prefixes
+uneven() {
+	python3 -c '
+import ipaddress, json, random, sys
+random.seed(5)
+n = int(sys.argv[1])
+step = (1 << 25) // n
+r = []
+for i in range(n):
+    first = (20 << 24) + i * step + random.randrange(step // 2) + 1
+    last = first + random.randrange(1, 1 << random.randrange(1, (step // 2).bit_length() - 1))
+    r += map(str, ipaddress.summarize_address_range(ipaddress.IPv4Address(first), ipaddress.IPv4Address(last)))
+json.dump({"allow_cidrs": r, "allow_ports": [443, 80]}, sys.stdout)' "$@"
+}
+# The same as `ranges` in both families, 100,000 together.
 both_families() {
 	python3 -c '
 import json, sys

@@ -255,9 +255,11 @@ static int first(const char *netns, const struct eg_auth *a, size_t n)
 		double start;
 
 		for (size_t i = 0; i < A_ROUND; i++) {
-			struct pol_addr to = a->allow[i % n * (a->nallow / n)].addr;
+			const struct pol_prefix *p = &a->allow[i % n * (a->nallow / n)];
+			struct pol_addr to = p->addr;
 
-			to.b[3] |= 1;
+			if (p->len < 32)
+				to.b[3] |= 1;
 			make_packet(
 				&k[i], &to, (uint16_t)(1024 + (r * A_ROUND + i) % 60000), source);
 		}
