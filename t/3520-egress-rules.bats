@@ -332,6 +332,9 @@ ALLOW 9.9.9.9 9.9.9.9:53/udp — DNS resolver [rules of project $P]"
 
 # sql SQL
 sql() { sqlite3 -cmd ".timeout 10000" "$DB" "$@"; }
+# What of the state is not in its file yet goes along.
+keep() { sql ".backup '$PWD/$1'"; }
+put_back() { sql ".restore '$PWD/$1'"; }
 # forge LEVEL SUBJECT RULES : the newest row, as somebody would write it who knows the format
 forge() {
 	local row
@@ -347,14 +350,14 @@ forge() {
 	rules set -e box --internet --ports 443 > /dev/null
 	rules set -p "$P" --internet --ports 443 --deny 203.0.113.0/24 > /dev/null
 	rules set -p "$P" --internet --ports 443 --deny 198.51.100.0/24 > /dev/null
-	cp "$DB" good.db
+	keep good.db
 	refused() {
 		exits 78 cloop-egress effective -p "$P" --check 1.1.1.1:443
 		has "$stderr" "$1"
 		has "$stderr" "fix: restore state.db and .cloop/egress-rules from one backup, or set them again (cloop egress rules set --project $P) or take them away (rules clear)"
 		exits 78 rules show -p "$P"
 		exits 78 cloop-egress fits "rules:project:$P" executor:box
-		cp good.db "$DB"
+		put_back good.db
 		exits 0 cloop-egress effective -p "$P" --check 1.1.1.1:443
 	}
 	# An altered row with the digest that it should have; an older one; none at all.
@@ -365,11 +368,11 @@ forge() {
 	sql "INSERT INTO egress_rules SELECT level, subject, 3, NULL, sha256, created_at, created_by, NULL, NULL FROM egress_rules WHERE level = 'project' AND version = 2"
 	exits 78 cloop-egress effective -p "$P"
 	has "$stderr" "are not as they were written"
-	cp good.db "$DB"
+	put_back good.db
 	sql "DELETE FROM egress_rules"
 	exits 78 cloop-egress effective -e box
 	has "$stderr" "the stored egress rules of executor 'box' are gone from the state file"
-	cp good.db "$DB"
+	put_back good.db
 	# The list says so of each, and shows what there is.
 	forge executor box '{}'
 	exits 0 rules show
@@ -406,13 +409,13 @@ forge() {
 	has "$stderr" "nothing vouches for version 1"
 	mv there "$f"
 	# One that died before its commit, and one that died after it: both states stand.
-	cp "$DB" one.db
+	keep one.db
 	cp "$f" one
 	rules set -e box --internet --ports 80 > /dev/null
 	sed "\$s/\$/ $(tail -n 1 one | cut -d' ' -f3)/" "$f" > both
 	cp both "$f"
 	exits 0 cloop-egress effective -e box --check 1.1.1.1:80
-	cp one.db "$DB"
+	put_back one.db
 	exits 0 cloop-egress effective -e box --check 1.1.1.1:443
 	# The next set settles it.
 	exits 0 rules set -e box --internet --ports 443,80
