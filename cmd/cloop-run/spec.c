@@ -15,7 +15,7 @@ static const struct cl_opt opts[] = {
 		.type = CL_STR,
 		.arg = "ID",
 		.complete = CL_COMP_EXECUTOR,
-		.def = "the first that is configured",
+		.def = "what the project is bound to, else the default",
 		.help = "where to run"},
 	{.name = "place",
 		.type = CL_FLAG,
@@ -99,8 +99,8 @@ static const struct cl_text files[] = {
 };
 
 static const char *const see_also[] = {"cloop(1)", "cloop-runs(1)", "cloop-sandbox(1)",
-	"cloop-place(1)", "cloop-egress(1)", "cloop-hub(1)", "cloop-sandbox.yaml(5)",
-	"cloop-config.yaml(5)", "cloop-exec(7)", NULL};
+	"cloop-place(1)", "cloop-executor(1)", "cloop-project(1)", "cloop-egress(1)",
+	"cloop-hub(1)", "cloop-sandbox.yaml(5)", "cloop-config.yaml(5)", "cloop-exec(7)", NULL};
 
 const struct cl_spec run_spec = {
 	.name = "cloop-run",
