@@ -20,6 +20,18 @@ function __cloop_in # these words, and perhaps more
 	string match -q -- "$argv[1] *" "$plain "
 end
 
+complete -c cloop -f -n '__cloop_at ""' -a 'confine' -d 'try to get out of a sandbox'
+complete -c cloop -f -n '__cloop_at "confine"' -a 'test' -d 'try to get out of a project\'s sandbox'
+complete -c cloop -n '__cloop_in "confine test"' -l project -s p -x -a '(__fish_complete_directories)' -d 'the project whose sandbox is tried'
+complete -c cloop -n '__cloop_in "confine test"' -l executor -s e -x -a '(cloop hub names executor 2>/dev/null)' -d 'the executor that runs it'
+complete -c cloop -n '__cloop_in "confine test"' -l strict -d 'count what the shared workspace holds for others to run'
+complete -c cloop -n '__cloop_in "confine test"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
+complete -c cloop -n '__cloop_in "confine test"' -l json -d 'answer in JSON'
+complete -c cloop -n '__cloop_in "confine test"' -l help -s h -d 'show this help'
+complete -c cloop -f -n '__cloop_at "confine"' -a 'list' -d 'list the attempts'
+complete -c cloop -n '__cloop_in "confine list"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
+complete -c cloop -n '__cloop_in "confine list"' -l json -d 'answer in JSON'
+complete -c cloop -n '__cloop_in "confine list"' -l help -s h -d 'show this help'
 complete -c cloop -f -n '__cloop_at ""' -a 'egress' -d 'compile, explain and check what a sandbox may reach'
 complete -c cloop -f -n '__cloop_at "egress"' -a 'firewall' -d 'show what an egress policy installs, or what it answers'
 complete -c cloop -n '__cloop_in "egress firewall"' -l internet -d 'allow the public Internet: all that the block set leaves'

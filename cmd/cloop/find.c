@@ -25,7 +25,7 @@ static const struct {
 static bool internal(const char *name)
 {
 	static const char *const names[] = {
-		"init", "isolation-probe", "hub-key", "executor-key", "forge"};
+		"init", "isolation-probe", "confine-test", "hub-key", "executor-key", "forge"};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], name))
