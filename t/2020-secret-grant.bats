@@ -258,8 +258,9 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 
 # forged SQL : after it nothing of the grant is delivered, and the audit trail says so.
 forged() {
+	sql 'PRAGMA wal_checkpoint(TRUNCATE)' > /dev/null
 	cp "$db" "$D/good.db"
-	sql "PRAGMA wal_checkpoint(TRUNCATE); $1" >/dev/null
+	sql "$1" > /dev/null
 	exits 0 lease --json
 	jq -e '(.materials | length) == 0 and (.refused | length) >= 1 and all(.refused[]; .code == "forged_grant")' <<< "$output" ||
 		{ echo "$1: $output" >&2; return 1; }
