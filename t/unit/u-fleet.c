@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The fleet's tables: each invariant is one statement, whoever else writes. */
+#include "race.h"
 #include "store-fixture.h"
 #include "store/fleet.h"
 #include "store/health.h"
@@ -112,33 +113,6 @@ void test_project__live_runs_hold_it(void)
 
 #define MANY 10
 
-static int race(int (*fn)(int n))
-{
-	int gate[2], winners = 0;
-	char c;
-
-	if (pipe(gate))
-		abort();
-	for (int i = 0; i < MANY; i++) {
-		if (fork())
-			continue;
-		(void)close(gate[1]);
-		(void)!read(gate[0], &c, 1);
-		_exit(fn(i));
-	}
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	for (int i = 0; i < MANY; i++) {
-		int st;
-
-		(void)wait(&st);
-		if (!WIFEXITED(st) || WEXITSTATUS(st) > 1)
-			UNIT_FAIL("a process failed: %x", st);
-		winners += WIFEXITED(st) && WEXITSTATUS(st) == 1;
-	}
-	return winners;
-}
-
 /* Half of them above the others. */
 static int race_add(int n)
 {
@@ -190,10 +164,10 @@ void test_fleet__many_processes(void)
 
 	fresh();
 	store_close(open_as(STORE_CREATE));
-	CHECK_INT(race(race_add), 1);
-	CHECK_INT(race(race_probe), 1);
-	CHECK_INT(race(race_probe), 0);
-	CHECK_INT(race(race_state), 1);
+	CHECK_INT(race(MANY, race_add), 1);
+	CHECK_INT(race(MANY, race_probe), 1);
+	CHECK_INT(race(MANY, race_probe), 0);
+	CHECK_INT(race(MANY, race_state), 1);
 	s = open_as(STORE_RW);
 	CHECK_INT(store_health_get(s, "box", &h, &found, &e), 0);
 	CHECK(found);

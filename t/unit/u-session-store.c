@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Sessions in the store: one decision among many, and what follows from it. */
+#include "race.h"
 #include "store-fixture.h"
 #include "store/session.h"
 
@@ -226,33 +227,6 @@ static int restart(int n)
 	return e.code == CL_EREFUSED ? 0 : 2;
 }
 
-static int race(int (*fn)(int n))
-{
-	int gate[2], winners = 0;
-	char c;
-
-	if (pipe(gate))
-		abort();
-	for (int i = 0; i < RACERS; i++) {
-		if (fork())
-			continue;
-		(void)close(gate[1]);
-		(void)!read(gate[0], &c, 1);
-		_exit(fn(i));
-	}
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	for (int i = 0; i < RACERS; i++) {
-		int st;
-
-		(void)wait(&st);
-		if (!WIFEXITED(st) || WEXITSTATUS(st) > 1)
-			UNIT_FAIL("a supervisor failed: %x", st);
-		winners += WIFEXITED(st) && WEXITSTATUS(st) == 1;
-	}
-	return winners;
-}
-
 static int add_run(const struct store_run *r, void *arg, struct cl_err *e)
 {
 	(void)r;
@@ -282,7 +256,7 @@ void test_session_store__a_hundred_supervisors_dispatch_once(void)
 	s = open_as(STORE_CREATE);
 	contest(s);
 	store_close(s);
-	CHECK_INT(race(supervise), 1);
+	CHECK_INT(race(RACERS, supervise), 1);
 	s = open_as(STORE_RW);
 	CHECK_INT(store_run_each(s, &all, add_run, &runs, &e), 0);
 	CHECK_INT(runs, 2);
@@ -291,7 +265,7 @@ void test_session_store__a_hundred_supervisors_dispatch_once(void)
 	contest(s);
 	CHECK_INT(claim(s, contested, 2), CLAIM_REQUEUED);
 	store_close(s);
-	CHECK_INT(race(restart), 1);
+	CHECK_INT(race(RACERS, restart), 1);
 	s = open_as(STORE_RW);
 	runs = 0;
 	CHECK_INT(store_run_each(s, &all, add_run, &runs, &e), 0);

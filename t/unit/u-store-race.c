@@ -1,37 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The store under many processes, and under kill -9. */
+#include "race.h"
 #include "store-fixture.h"
 #include "store/audit.h"
 
 #define MANY 12
-
-/* Runs fn in MANY processes that start together; how many of them return 1. 2: failed. */
-static int race(int (*fn)(int n))
-{
-	int gate[2], winners = 0;
-	char c;
-
-	if (pipe(gate))
-		abort();
-	for (int i = 0; i < MANY; i++) {
-		if (fork())
-			continue;
-		(void)close(gate[1]);
-		(void)!read(gate[0], &c, 1);
-		_exit(fn(i));
-	}
-	(void)close(gate[0]);
-	(void)close(gate[1]);
-	for (int i = 0; i < MANY; i++) {
-		int st;
-
-		(void)wait(&st);
-		if (!WIFEXITED(st) || WEXITSTATUS(st) > 1)
-			UNIT_FAIL("a process failed: %x", st);
-		winners += WIFEXITED(st) && WEXITSTATUS(st) == 1;
-	}
-	return winners;
-}
 
 static int race_create(int n)
 {
@@ -100,14 +73,14 @@ void test_store__many_processes(void)
 	int64_t got = 0;
 
 	fresh();
-	CHECK_INT(race(race_create), MANY);
+	CHECK_INT(race(MANY, race_create), MANY);
 	s = open_as(STORE_RW);
 	CHECK_INT(insert_run(s, "run_0123456789abcdef01234567", 1, &e), 0);
 	CHECK_INT(insert_handle(s, "c-0123456789ab", "run_0123456789abcdef01234567", &e), 0);
 	store_close(cl_steal(&s));
-	CHECK_INT(race(race_claim), 1);
-	CHECK_INT(race(race_finish), 1);
-	CHECK_INT(race(race_count), MANY);
+	CHECK_INT(race(MANY, race_claim), 1);
+	CHECK_INT(race(MANY, race_finish), 1);
+	CHECK_INT(race(MANY, race_count), MANY);
 	s = open_as(STORE_RW);
 	CHECK_INT(store_counter_each(s, "c", last_counter, &got, &e), 0);
 	CHECK_INT(got, MANY * 20);
