@@ -75,7 +75,7 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 
 @test "a fork bomb stays inside its pids limit and can be stopped" {
 	mkdir -p "$P/.cloop"; printf 'resources: {pids: 64}\n' > "$P/.cloop/sandbox.yaml"; chown -R 1000:1000 "$P"
-	exits 137 run_in --timeout 3s -- sh -c 'f() { f | f & }; f; exec sleep 60'
+	exits 137 run_in --timeout 3s -- sh -c 'f() { f | f & }; (f); exec sleep 60'
 	has "$(leftovers)" ''
 	same "$(leftovers)" ''
 }

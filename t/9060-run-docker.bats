@@ -45,8 +45,8 @@ docker_leftovers() {
 	docker ps -a --format '{{.Names}} {{.Status}}' | grep . && echo "^ container"
 	docker network ls --format '{{.Name}}' | grep cloop && echo "^ network"
 	grep -o " $T/run[^ ]*" /proc/self/mounts && echo "^ mount"
-	# An orphan that nobody has reaped yet is over all the same.
-	ps -C cloop-watch -o stat=,pid= | grep -v '^Z' && echo "^ watcher"
+	# An orphan that nobody has reaped yet is over all the same: it has no environment.
+	ours -x cloop-watch | grep . && echo "^ watcher"
 	return 0
 }
 

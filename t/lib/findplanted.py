@@ -16,6 +16,28 @@ def look(data, where):
             seen.append(f"value {i + 1} in {where}")
 
 
+# Mappings that hold anything: of gigabytes that a program has only reserved there is nothing to
+# read, and the shadow of a sanitizer, terabytes of it, has no bytes of the program.
+SHADOW = 1 << 38
+
+
+def mappings(pid):
+    here, held = None, 0
+    for line in open(f"/proc/{pid}/smaps"):
+        m = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+)", line)
+        if m:
+            if here and held:
+                yield here
+            readable = m[3].startswith("r") and "[v" not in line
+            at, end = int(m[1], 16), int(m[2], 16)
+            here = (at, end, line.split()[-1]) if readable and end - at < SHADOW else None
+            held = 0
+        elif line.startswith(("Rss:", "Swap:")):
+            held += int(line.split()[1])
+    if here and held:
+        yield here
+
+
 def process(pid):
     for part in ("cmdline", "environ"):
         try:
@@ -23,19 +45,14 @@ def process(pid):
         except OSError:
             pass
     try:
-        maps = open(f"/proc/{pid}/maps").read().splitlines()
+        maps = list(mappings(pid))
         mem = open(f"/proc/{pid}/mem", "rb", buffering=0)
         name = open(f"/proc/{pid}/comm").read().strip()
     except OSError:
         return 0
     bytes_read = 0
-    for line in maps:
-        m = re.match(r"([0-9a-f]+)-([0-9a-f]+) r", line)
-        if not m or "[v" in line:
-            continue
-        at, end = int(m[1], 16), int(m[2], 16)
+    for at, end, what in maps:
         tail = b""
-        # Reserved and never touched: gigabytes of a Go program's.
         while at < end:
             try:
                 mem.seek(at)
@@ -45,7 +62,7 @@ def process(pid):
             if not data:
                 break
             bytes_read += len(data)
-            look(tail + data, f"memory of {pid} ({name}) {line.split()[-1]}")
+            look(tail + data, f"memory of {pid} ({name}) {what}")
             tail = data[-256:]
             at += len(data)
     return bytes_read
