@@ -116,6 +116,17 @@ state() { cloop executor ls --json | jq -r "select(.executor_id == \"$1\") | .st
 	same "$(cloop executor ls --json | jq -r 'select(.executor_id == "box") | .consecutive_failures')" 1
 }
 
+@test "who names an executor gets an answer, whoever else asks" {
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+		probe box > "$D/out.$i" 3>&- &
+	done
+	wait
+	for i in 1 2 3 4 5 6 7 8 9 10 11 12; do same "$(cat "$D/out.$i")" "box: ready"; done
+	same "$(wc -l < "$D/bin/asked")" 12
+	# Since when it is ready is no time that is still to come.
+	same "$(sql "SELECT changed_at BETWEEN 1 AND strftime('%s', 'now') * 1000 + 1000 FROM executor_health WHERE executor_id = 'box'")" 1
+}
+
 @test "ten executors" {
 	{
 		for i in 1 2 3 4 5 6 7 8 9 10; do echo "    - {id: x$i, enabled: true}"; done

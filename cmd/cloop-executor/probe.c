@@ -132,16 +132,33 @@ static void tell(const struct cl_ctx *c, const struct fleet_cmd *f, const struct
 	(void)putchar('\n');
 }
 
+/*
+ * The claim is for as long as a probe may take: a pass beside this one leaves it alone. Who names
+ * an executor gets an answer, also where others write at the same time. *mine false: not due.
+ */
+static int claim(struct fleet_cmd *f, struct work_node *n, bool due, bool *mine, struct cl_err *e)
+{
+	for (int i = 0; i < ROUNDS; i++) {
+		if (store_health_claim(f->store, n->x->id, n->version, due, f->now,
+			    f->now + 2 * PROBE_MS, mine, e))
+			return -1;
+		if (*mine || due)
+			return 0;
+		if (health_get(f, n, e))
+			return -1;
+	}
+	(void)cl_fail(e, CL_EBUSY, "the state of executor '%s' changes too fast", n->x->id);
+	return cl_fix(e, "try again");
+}
+
 /* 0: it is well, or not due; 1: it is not. */
 static int probe_one(struct cl_ctx *c, struct fleet_cmd *f, struct work_node *n, struct cl_err *e)
 {
 	cleanup_free char *why = NULL;
 	enum pl_health from;
-	bool due = cl_flag(c, "due"), mine;
+	bool mine;
 
-	/* The claim is for as long as a probe may take: a pass beside this one leaves it alone. */
-	if (store_health_claim(f->store, n->x->id, n->version, due ? f->now : INT64_MAX,
-		    f->now + 2 * PROBE_MS, &mine, e))
+	if (claim(f, n, cl_flag(c, "due"), &mine, e))
 		return -1;
 	if (!mine)
 		return 0;

@@ -88,8 +88,8 @@ int store_health_put(struct store *s, const struct store_health *h, bool *won, s
 	return changed_one(s, st, won, e);
 }
 
-int store_health_claim(struct store *s, const char *executor, int64_t version, int64_t now,
-	int64_t until, bool *won, struct cl_err *e)
+int store_health_claim(struct store *s, const char *executor, int64_t version, bool due,
+	int64_t now, int64_t until, bool *won, struct cl_err *e)
 {
 	static const char insert[] =
 		"INSERT INTO executor_health (executor_id, state, reason, failures, last_seen,"
@@ -98,7 +98,8 @@ int store_health_claim(struct store *s, const char *executor, int64_t version, i
 		" ON CONFLICT DO NOTHING";
 	static const char update[] =
 		"UPDATE executor_health SET next_probe = :until, version = version + 1"
-		" WHERE executor_id = :id AND version = :version AND next_probe <= :now";
+		" WHERE executor_id = :id AND version = :version"
+		" AND (NOT :due OR next_probe <= :now)";
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s, version ? update : insert, &st, e))
@@ -106,8 +107,10 @@ int store_health_claim(struct store *s, const char *executor, int64_t version, i
 	db_text(st, ":id", executor);
 	db_int(st, ":now", now);
 	db_int(st, ":until", until);
-	if (version)
+	if (version) {
 		db_int(st, ":version", version);
+		db_int(st, ":due", due);
+	}
 	return changed_one(s, st, won, e);
 }
 

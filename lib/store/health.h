@@ -32,11 +32,11 @@ int store_health_get(struct store *s, const char *executor, struct store_health 
  */
 int store_health_put(struct store *s, const struct store_health *h, bool *won, struct cl_err *e);
 /*
- * Takes the right to probe an executor until `until`: only if its next probe is due at `now`
- * and the row is still of that version. *won as above.
+ * Takes the right to probe an executor until `until`: only if the row is still of that version
+ * and, with `due`, its next probe is due at `now`. *won as above.
  */
-int store_health_claim(struct store *s, const char *executor, int64_t version, int64_t now,
-	int64_t until, bool *won, struct cl_err *e);
+int store_health_claim(struct store *s, const char *executor, int64_t version, bool due,
+	int64_t now, int64_t until, bool *won, struct cl_err *e);
 /* By id; fn as in store/run.h. */
 typedef int (*store_health_fn)(const struct store_health *h, void *arg, struct cl_err *e);
 int store_health_each(struct store *s, store_health_fn fn, void *arg, struct cl_err *e);

@@ -132,7 +132,7 @@ static int race_probe(int n)
 
 	(void)n;
 	if (store_open(path, STORE_RW, &s, &e) ||
-		store_health_claim(s, "box", 0, 1000, 2000, &won, &e))
+		store_health_claim(s, "box", 0, true, 1000, 2000, &won, &e))
 		return 2;
 	return won;
 }
