@@ -67,7 +67,7 @@ setup() { fleet_hub; }
 	cloop executor drain bench > /dev/null
 	exits 125 cloop run -p "$P" --place -- true
 	has "$stderr" "bench is draining"
-	has "$stderr" "fix: uncordon b"
+	grep -Eq 'fix: uncordon (box|bench) \(cloop executor uncordon (box|bench)\)' <<< "$stderr"
 	sql "UPDATE executor_health SET state = 'unreachable', reason = 'no answer' WHERE executor_id = 'box'"
 	exits 125 cloop run -p "$P" -- true
 	has "$stderr" "executor 'box' is unreachable: no answer"

@@ -4,6 +4,7 @@
  * has in the drivers: Kata gives a hypervisor and takes devices away.
  */
 #include "base/mem.h"
+#include "base/text.h"
 #include "policy/place_internal.h"
 #include "policy/runtime_name.h"
 
@@ -213,11 +214,14 @@ static void mend_health(struct pl_copy *m)
 {
 	const char *fix = m->c.health_fix;
 	cleanup_free char *after = *fix ? cl_asprintf(" back (%s)", fix) : cl_strdup(" back");
+	cleanup_free char *word = cl_shell_word(m->origin);
+	cleanup_free char *typed =
+		*fix ? cl_asprintf(" (cloop executor uncordon %s)", word) : cl_strdup("");
 
 	if (m->c.health == PL_UNREACHABLE)
 		note(m, PL_HEALTH, false, "bring ", m->origin, after);
 	else
-		note(m, PL_HEALTH, false, "uncordon ", m->origin, "");
+		note(m, PL_HEALTH, false, "uncordon ", m->origin, typed);
 	m->c.health = PL_READY;
 }
 
