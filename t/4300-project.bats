@@ -121,6 +121,22 @@ paths() { cloop project list --json | jq -r .path; }
 		"$(printf ' 2 allow\n 4 deny')"
 }
 
+@test "what is mounted in a directory stays, and what is to be typed then removes the rest" {
+	need root
+	cloop project add --create web > /dev/null
+	mkdir "$ROOT/web/m" && touch "$ROOT/web/f" && mkdir "$D/data" && touch "$D/data/keep"
+	mount --bind "$D/data" "$ROOT/web/m"
+	run --separate-stderr cloop project remove --delete-root web
+	umount "$ROOT"/.cloop-deleted-*/m || umount "$ROOT/web/m"
+	same "$status" 75
+	[ -e "$D/data/keep" ]
+	has "$stderr" "something is mounted there"
+	fix=$(grep -o 'rm -r --one-file-system .*' <<< "$stderr")
+	sh -c "$fix"
+	same "$(ls -A "$ROOT")" ""
+	[ -e "$D/data/keep" ]
+}
+
 @test "names that cannot be made, and places that are not there" {
 	for name in . .. .hidden "$(printf 'a\nb')" "$(printf '\xff')" "$(head -c 200 /dev/zero | tr '\0' x)"; do
 		exits 65 cloop project add --create "$name"

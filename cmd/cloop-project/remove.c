@@ -107,12 +107,21 @@ static int delete_tree(struct removing *r, struct cl_err *e)
 	fd = openat(in, grave, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	there = fd < 0 ? cl_strdup("") : project_identity(fd);
 	if (strcmp(there, r->row.made) != 0) {
-		(void)renameat(in, grave, in, slash + 1);
+		/* Back where it was, unless something else is there by now. */
+		(void)syscall(SYS_renameat2, in, grave, in, slash + 1, 1 /* RENAME_NOREPLACE */);
 		return cl_fail(
 			e, CL_EREFUSED, "'%s' was exchanged for something else", r->row.path);
 	}
-	if (sys_rmtree(in, grave, e))
-		return cl_wrap(e, "'%s/%s', which was '%s'", parent, grave, r->row.path);
+	if (sys_rmtree_of(in, grave, fd, e)) {
+		cleanup_free char *left = cl_asprintf("%s/%s", parent, grave);
+		cleanup_free char *word = cl_shell_word(left);
+
+		(void)cl_wrap(e, "'%s', which was '%s'", left, r->row.path);
+		return cl_fix(e,
+			"unmount what is mounted there (findmnt shows it), then: "
+			"rm -r --one-file-system %s",
+			word);
+	}
 	r->deleted = true;
 	return 0;
 }

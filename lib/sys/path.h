@@ -73,4 +73,11 @@ int sys_put(const char *path, const char *text, struct cl_err *e);
  */
 int sys_rmtree(int dirfd, const char *name, struct cl_err *e);
 
+/*
+ * The same for the directory that `tree` (O_PATH will do) is open on, known in dirfd as `name`:
+ * whatever has that name by now, only what is in that very directory is removed, and of what has
+ * the name at most an empty directory.
+ */
+int sys_rmtree_of(int dirfd, const char *name, int tree, struct cl_err *e);
+
 #endif

@@ -153,11 +153,39 @@ static int empty_root(struct rm *r, bool *found, struct cl_err *e)
 
 #define RM_PASSES (1 << 20) /* more than any tree is deep: somebody is writing faster */
 
+static int empty_tree(int top, const char *name, struct cl_err *e)
+{
+	struct rm r = {.top = top};
+	bool found = true;
+
+	if (getrandom(&r.tag, sizeof(r.tag), 0) != sizeof(r.tag))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot get random bytes");
+	for (int i = 0; found && i < RM_PASSES; i++)
+		if (empty_root(&r, &found, e))
+			return cl_wrap(e, "removing '%s'", name);
+	return 0;
+}
+
+int sys_rmtree_of(int dirfd, const char *name, int tree, struct cl_err *e)
+{
+	cleanup_fd int top = -1;
+	char link[40];
+
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", tree);
+	(void)chmod(link, 0700);
+	top = open_dir(tree, ".", O_RDONLY);
+	if (top < 0)
+		return failed(name, errno, e);
+	if (empty_tree(top, name, e))
+		return -1;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOENT)
+		return failed(name, errno, e);
+	return 0;
+}
+
 int sys_rmtree(int dirfd, const char *name, struct cl_err *e)
 {
 	cleanup_fd int top = -1;
-	struct rm r = {0};
-	bool found = true;
 
 	if (!*name || strchr(name, '/') || !strcmp(name, ".") || !strcmp(name, ".."))
 		return cl_fail(e, CL_EBUG, "'%s' is not the name of a tree", name);
@@ -169,12 +197,8 @@ int sys_rmtree(int dirfd, const char *name, struct cl_err *e)
 	top = open_dir(dirfd, name, O_RDONLY);
 	if (top < 0)
 		return failed(name, errno, e);
-	if (getrandom(&r.tag, sizeof(r.tag), 0) != sizeof(r.tag))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot get random bytes");
-	r.top = top;
-	for (int i = 0; found && i < RM_PASSES; i++)
-		if (empty_root(&r, &found, e))
-			return cl_wrap(e, "removing '%s'", name);
+	if (empty_tree(top, name, e))
+		return -1;
 	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOENT)
 		return failed(name, errno, e);
 	return 0;

@@ -222,6 +222,32 @@ void test_path__rmtree_deep(void)
 	drop_place(&p);
 }
 
+/* What was looked at goes, not what has its name by then. */
+void test_path__rmtree_of(void)
+{
+	struct place p = make_place();
+	struct cl_err e;
+	int tree;
+
+	CHECK_INT(mkdirat(p.fd, "ours", 0755), 0);
+	CHECK_INT(mkdirat(p.fd, "ours/in", 0755), 0);
+	put(p.fd, "ours/in/f", "x");
+	CHECK_INT(fchmodat(p.fd, "ours", 0, 0), 0);
+	tree = openat(p.fd, "ours", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	CHECK_INT(renameat(p.fd, "ours", p.fd, "away"), 0);
+	CHECK_INT(mkdirat(p.fd, "ours", 0750), 0);
+	put(p.fd, "ours/keep", "theirs");
+	CHECK_INT(sys_rmtree_of(p.fd, "ours", tree, &e), -1);
+	same_text(p.fd, "ours/keep", "theirs");
+	CHECK_INT(faccessat(p.fd, "away", F_OK, 0), 0);
+	CHECK_INT(faccessat(p.fd, "away/in", F_OK, 0), -1);
+	/* Under its own name it goes itself. */
+	CHECK_INT(sys_rmtree_of(p.fd, "away", tree, &e), 0);
+	CHECK_INT(faccessat(p.fd, "away", F_OK, 0), -1);
+	(void)close(tree);
+	drop_place(&p);
+}
+
 void test_path__rmtree_kinds(void)
 {
 	struct place p = make_place();
