@@ -42,6 +42,8 @@ static int check_lockout(const char *id, const struct cl_strv *entries, struct c
 		"with that list you (%s) could not use executor '%s' yourself", who.user, id);
 	(void)cl_constraint(e, "access");
 	(void)cl_slug(e, "executor_audience_self_lockout");
+	if (!who.named)
+		return cl_fix(e, "run it as an account of this host that is on the list");
 	return cl_fix(
 		e, "add yourself too: cloop executor access %s --add user:%s", word, who.user);
 }

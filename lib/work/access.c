@@ -34,6 +34,7 @@ void work_who(struct work_who *out)
 	cleanup_free gid_t *ids = cl_calloc((size_t)(n > 0 ? n : 0) + 1, sizeof(*ids));
 
 	(void)getpwuid_r(getuid(), &pw, space, sizeof(space), &found);
+	out->named = found != NULL;
 	out->user = found ? cl_strdup(found->pw_name) : cl_asprintf("uid:%u", (unsigned)getuid());
 	add_group(getgid(), &out->groups);
 	n = n > 0 ? getgroups(n, ids) : 0;
@@ -74,6 +75,9 @@ int work_access_check(struct store *s, const char *executor, struct cl_err *e)
 	(void)cl_fail(e, CL_EDENIED, "executor '%s' is restricted, and %s is not on its list",
 		executor, who.user);
 	(void)cl_constraint(e, "access");
+	if (!who.named)
+		return cl_fix(e, "use another executor, or run cloop as an account of this host: "
+				 "lists hold names");
 	return cl_fix(e,
 		"use another executor, or have somebody add you: cloop executor access %s --add "
 		"user:%s",

@@ -8,10 +8,11 @@
 
 /* The real user and all groups of this process, by name. */
 struct work_who {
-	char *user;
+	char *user; /* "uid:N" for one that has no account */
+	bool named; /* it has one: only names can be on a list */
 	struct cl_strv groups;
 };
-#define WORK_WHO_INIT ((struct work_who){NULL, CL_STRV_INIT})
+#define WORK_WHO_INIT ((struct work_who){NULL, false, CL_STRV_INIT})
 void work_who(struct work_who *out);
 void work_who_release(struct work_who *w);
 #define cleanup_who __attribute__((cleanup(work_who_release)))

@@ -5,6 +5,10 @@
 #include "store/fleet.h"
 #include "store/health.h"
 #include "store/project.h"
+#include "policy/access.h"
+#include "work/access.h"
+
+#include <pwd.h>
 
 static struct store_project project_at(char *where)
 {
@@ -228,6 +232,42 @@ void test_fleet__ceilings(void)
 	CHECK_INT(store_ceiling_put(s, SB_EXECUTOR, "box", &none, "x", 1, &e), 0);
 	CHECK_INT(store_ceiling_get(s, SB_EXECUTOR, "box", &got, &found, &e), 0);
 	CHECK(!found);
+	store_close(s);
+	gone();
+}
+
+/* As a uid without an account: what is to be typed must be an entry that a list takes. */
+static int refused_without_account(struct store *s)
+{
+	cleanup_free char *entry = NULL;
+	struct cl_err e, ignored;
+	const char *add;
+
+	if (setuid(4242) || !work_access_check(s, "box", &e))
+		return 1;
+	add = strstr(e.fix, "--add ");
+	return !e.fix[0] || (add && access_parse(add + strlen("--add "), &entry, &ignored));
+}
+
+void test_access__no_account(void)
+{
+	struct store *s;
+	struct cl_err e;
+	bool won;
+	int status = -1;
+	pid_t pid;
+
+	if (geteuid() || getpwuid(4242))
+		return;
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(store_access_add(s, "box", "user:ada", "x", 1, &won, &e), 0);
+	(void)fflush(stdout);
+	pid = fork();
+	if (!pid)
+		_exit(refused_without_account(s));
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
 	store_close(s);
 	gone();
 }
