@@ -27,6 +27,9 @@ holds() {
 	same "$(jq -r .family <<< "$output" | sort -u)" mounts
 	exits 64 cloop confine list nosuch
 	exits 64 "$BIN/cloop-confine-test" --nosuch
+	# What is misspelt beside what is not was asked for too.
+	exits 64 "$BIN/cloop-confine-test" --list mounts nosuch
+	has "$stderr" "'nosuch' is no option, family or attempt"
 	has "$stderr" "fix: usage:"
 	lacks "$(readelf -l "$BIN/cloop-confine-test")" INTERP
 }

@@ -62,6 +62,22 @@ static void gather(char **names)
 				all[n_all++] = (struct tried){families[i].name, a, NULL, 0};
 }
 
+/* The first name of nothing, or NULL: what was asked for and not tried must not look held. */
+static const char *unknown(char **names)
+{
+	for (; *names; names++) {
+		char *one[] = {*names, NULL};
+		bool found = false;
+
+		for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++)
+			for (const struct attempt *a = families[i].attempts; a->name; a++)
+				found = found || wanted(families[i].name, a->name, one);
+		if (!found)
+			return *names;
+	}
+	return NULL;
+}
+
 /* What a child that ended before its attempt knew says: somebody stopped it. */
 static void settle(struct tried *t, int status)
 {
@@ -157,9 +173,9 @@ int main(int argc, char **argv)
 		else
 			return report_usage(argv[i]);
 	}
+	if (unknown(argv + i))
+		return report_usage(unknown(argv + i));
 	gather(argv + i);
-	if (!n_all)
-		return report_usage(argv[i] ? argv[i] : "");
 	if (list)
 		return report_list(all, n_all, json);
 	(void)signal(SIGPIPE, SIG_IGN);
