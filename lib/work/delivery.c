@@ -227,15 +227,36 @@ static int put_env(int dir, const struct delivery *d, uid_t uid, gid_t gid, stru
 		dir, "env", 0600, uid, gid, &(struct delivery_text){(const char *)b.p, b.len}, e);
 }
 
-/* Notes values: each as its length and its bytes. */
+static bool noted(const struct seal_buf *b, const struct delivery_text *value)
+{
+	for (size_t at = 0, len; b->len - at >= sizeof(len); at += len) {
+		memcpy(&len, b->p + at, sizeof(len));
+		at += sizeof(len);
+		if (len > b->len - at)
+			return false;
+		if (len == value->len && (!len || !memcmp(b->p + at, value->p, len)))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Notes values: each as its length and its bytes. One that every renewal brings is noted once, or
+ * the notes of a long run would fill the room of its files.
+ */
 static int note_values(int lease, const struct delivery *d, struct cl_err *e)
 {
-	cleanup_fd int fd = openat(
-		lease, "redact", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_fd int fd =
+		openat(lease, "redact", O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
 
+	if (fd >= 0 && seal_read_fd(fd, "redact", DELIVERY_MAX, &b, e))
+		return -1;
 	for (size_t i = 0; fd >= 0 && i < d->nredact; i++) {
 		size_t len = d->redact[i].len;
 
+		if (noted(&b, &d->redact[i]))
+			continue;
 		if (write_all(fd, (const char *)&len, sizeof(len)) ||
 			write_all(fd, d->redact[i].p, len))
 			return cl_fail_sys(e, CL_EOS, errno, "cannot note what to take out");

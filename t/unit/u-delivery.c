@@ -240,6 +240,9 @@ void test_delivery__is_renewed_in_place(void)
 	CHECK_INT(fstatat(dir, "empty", &after, 0), 0);
 	CHECK(before.st_ino == after.st_ino);
 	check_recall(&r, wanted, sizeof(wanted) - 1);
+	/* What every renewal brings is noted once: a long run has room for its files. */
+	CHECK_INT(delivery_renew(&r.rd, &second, &removed, &e), 0);
+	check_recall(&r, wanted, sizeof(wanted) - 1);
 	/* A name that was never there, or that was taken back, is not planted. */
 	CHECK_INT(delivery_renew(&r.rd, &first, &removed, &e), -1);
 	CHECK_INT(e.code, CL_EREFUSED);
