@@ -321,6 +321,53 @@ detached() { host cloop run --detach -p "$Q" -- sh -c "$1" < /dev/null; }
 	all_gone
 }
 
+# slow_renewals : PATH has a cloop whose renewals are answered once $T/go is there.
+slow_renewals() {
+	local d=$T/slow
+	mkdir -p "$d/build" && cp -r "$BIN" "$d/build/bin" && cp -r "$SRC/share" "$d/share"
+	rm "$d/build/bin/cloop-secret"
+	cat > "$d/build/bin/cloop-secret" <<-EOF
+		#!/bin/bash
+		set -o pipefail
+		[[ " \$* " == *" renew "* ]] || exec "$BIN/cloop-secret" "\$@"
+		"$BIN/cloop-secret" "\$@" | {
+			v=\$(base64 -w 0)
+			: > "$T/renewed"
+			for ((i = 0; i < 600; i++)); do [ -e "$T/go" ] && break; sleep 0.1; done
+			printf %s "\$v" | base64 -d
+		}
+	EOF
+	chmod 755 "$d/build/bin/cloop-secret"
+	PATH=$d/build/bin:$PATH
+}
+
+@test "what is taken back while a renewal is on its way is given up when its file is gone, not before" {
+	local i h files
+	lent_apart race --ttl 30s
+	g=$(cloop secret grant app-env --to "project:$Q" --env-keys API_KEY --json | jq -r .id)
+	slow_renewals
+	id=$(detached 'echo up; while [ ! -e go ]; do sleep 0.1; done')
+	until_logged "$id" up
+	h=$(handle_of "$id")
+	files=/proc/$(shim_of "$h")/root$T/run/w/$h/lease/files
+	for ((i = 0; i < 600; i++)); do [ -e "$T/renewed" ] && break; sleep 0.1; done
+	[ -e "$files/github-token" ]
+	# The renewal that brings it has been written down, and has not arrived.
+	host cloop secret revoke --wait 1s "$G" || [ $? = 1 ]
+	touch "$T/go"
+	for ((i = 0; i < 600; i++)); do
+		[ "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select state from lease_grant where grant_id = '$G'")" = taken ] && break
+		sleep 0.02
+	done
+	[ "$i" -lt 600 ]
+	[ ! -e "$files/github-token" ]
+	[ -e "$Q" ] && touch "$Q/go"
+	until_state "$id" finished
+	cloop secret revoke "$g" >/dev/null
+	rm -r "$T/slow"
+	all_gone
+}
+
 @test "granted repositories of the host are bound, read-only unless granted to be written" {
 	mkdir -p "$T/src"/{api-service,shared-proto,shared.proto,private}/.git "$T/src/no-repo" "$T/outside/.git"
 	ln -sfn "$T/outside" "$T/src/api-evil"

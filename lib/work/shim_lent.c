@@ -422,12 +422,41 @@ static void give_up(struct shim *s, const char *why)
 	end_tokens(s, &tokens, "taken back");
 }
 
+static bool brings(const struct lease *l, const char *grant_id)
+{
+	for (size_t i = 0; i < l->nitems; i++)
+		if (!strcmp(l->items[i].grant_id, grant_id))
+			return true;
+	return false;
+}
+
+/*
+ * A renewal that was on its way when a grant was taken back brings that grant once more: it is
+ * not given up before another renewal comes without it.
+ */
+static bool set_aside(const struct lease *l, struct lease_take_backs *t)
+{
+	size_t all = t->n;
+
+	t->n = 0;
+	for (size_t i = 0; i < all; i++) {
+		if (!brings(l, t->v[i].grant_id)) {
+			t->v[t->n++] = t->v[i];
+			continue;
+		}
+		free(t->v[i].grant_id);
+		free(t->v[i].secret_name);
+	}
+	return t->n < all;
+}
+
 static void deliver_again(struct shim *s, const struct lease *l)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
 	struct cl_err e;
 	size_t removed = 0;
 	struct parts p;
+	bool again;
 	int rc;
 
 	parts_make(l, &s->lent.repos, &p);
@@ -444,8 +473,13 @@ static void deliver_again(struct shim *s, const struct lease *l)
 		return;
 	}
 	plan_renewal(s, l->expires_at);
-	if (taken_back(s, &t))
-		settle(s, &t, removed);
+	s->lent.narrowing = s->lent.complained = false;
+	if (!taken_back(s, &t))
+		return;
+	again = set_aside(l, &t);
+	settle(s, &t, removed);
+	if (again)
+		shim_lent_look(s);
 }
 
 void shim_lent_answered(struct shim *s)
@@ -479,9 +513,10 @@ void shim_lent_look(struct shim *s)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
 
-	if (!s->lent.id || s->lent.ending || s->ended)
+	/* What is past and stays due would have the supervisor turn without a pause. */
+	s->due.look = !s->lent.id || s->lent.ending ? 0 : sys_mono_ms() + LOOK_MS;
+	if (!s->due.look || s->ended)
 		return;
-	s->due.look = sys_mono_ms() + LOOK_MS;
 	if (!taken_back(s, &t))
 		return;
 	if (t.n == s->lent.bound && !t.over && sys_now_ms() < s->lent.expires_at)
