@@ -60,6 +60,13 @@ static int hand_over(const struct lease *l, struct cl_err *e)
 	return 0;
 }
 
+/* Who holds a lease asks for it as what it is, whichever user its supervisor runs as. */
+static void name_run(struct keyed *k, const char *run_id)
+{
+	if (run_id)
+		(void)snprintf(k->actor, sizeof(k->actor), "run:%s", run_id);
+}
+
 static const char *text_of(const struct cl_doc *d, const char *key)
 {
 	return json_string_value(json_object_get(d->root, key));
@@ -81,6 +88,7 @@ int cmd_secret_take(struct cl_ctx *c, struct cl_err *e)
 	r.sandbox = text_of(&d, "sandbox");
 	r.project = text_of(&d, "project");
 	r.executor = text_of(&d, "executor");
+	name_run(&k, r.run_id);
 	return lease_take(&k, &r, &l, e) || hand_over(l, e) ? -1 : 0;
 }
 
@@ -89,6 +97,7 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	static const char *const keys[] = {"id"};
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
 	cleanup_held struct lease *l = NULL;
 	const char *id;
 
@@ -98,8 +107,9 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	id = text_of(&d, "id");
 	if (!id)
 		return cl_fail(e, CL_EDATA, "the question names no lease: 'id' is missing");
-	if (keyed_open(c, &k, e))
+	if (keyed_open(c, &k, e) || store_lease_get(k.store, id, &row, e))
 		return -1;
+	name_run(&k, row.run_id);
 	return lease_renew(&k, id, NULL, 0, &l, e) || hand_over(l, e) ? -1 : 0;
 }
 
