@@ -54,11 +54,6 @@ static void clear(struct trace *t)
 	t->n = 0;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static int add_live(const struct store_handle *h, void *arg, struct cl_err *e)
 {
 	struct trace *t = arg;
@@ -70,7 +65,7 @@ static int add_live(const struct store_handle *h, void *arg, struct cl_err *e)
 		return 0;
 	x.table = cl_strdup(h->nft_table);
 	x.row = (struct store_blocked){.handle_id = cl_strdup(h->id),
-		.run_id = dup_or_null(h->run_id),
+		.run_id = cl_strdup_null(h->run_id),
 		.project = cl_strdup(h->project),
 		.executor_id = cl_strdup(h->executor_id)};
 	t->v = cl_grow(t->v, &t->cap, t->n + 1, sizeof(*t->v));

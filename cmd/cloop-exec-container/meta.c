@@ -25,11 +25,6 @@ char *job_meta(const struct job *j, int64_t started_mono)
 	return text;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static int unreadable(const struct store_handle *row, struct cl_err *e)
 {
 	(void)cl_fail(e, CL_EDATA, "the row of %s cannot be read", row->id);
@@ -54,10 +49,10 @@ int job_from_row(struct job *j, const struct store_handle *row, struct cl_err *e
 	j->net_kind = (enum job_network)kind;
 	j->plain = json_is_true(json_object_get(d.root, "plain"));
 	j->uid = (uid_t)uid;
-	j->name = dup_or_null(row->container);
-	j->project = dup_or_null(row->project);
-	j->image = dup_or_null(row->image);
-	j->network = dup_or_null(row->network);
-	j->table = dup_or_null(row->nft_table);
+	j->name = cl_strdup_null(row->container);
+	j->project = cl_strdup_null(row->project);
+	j->image = cl_strdup_null(row->image);
+	j->network = cl_strdup_null(row->network);
+	j->table = cl_strdup_null(row->nft_table);
 	return 0;
 }

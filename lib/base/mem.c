@@ -39,6 +39,11 @@ char *cl_strdup(const char *s)
 	return cl_strndup(s, strlen(s));
 }
 
+char *cl_strdup_null(const char *s)
+{
+	return s ? cl_strdup(s) : NULL;
+}
+
 char *cl_strndup(const char *s, size_t n)
 {
 	char *p = cl_malloc(n + 1);

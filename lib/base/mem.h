@@ -14,6 +14,7 @@ void *cl_malloc(size_t size) __attribute__((malloc, returns_nonnull));
 void *cl_calloc(size_t n, size_t size) __attribute__((malloc, returns_nonnull));
 void *cl_realloc(void *p, size_t size) __attribute__((returns_nonnull));
 char *cl_strdup(const char *s) __attribute__((malloc, returns_nonnull));
+char *cl_strdup_null(const char *s) __attribute__((malloc)); /* NULL for NULL */
 /* Exactly n bytes of s, NUL or not, and a NUL after them. */
 char *cl_strndup(const char *s, size_t n) __attribute__((malloc, returns_nonnull));
 char *cl_asprintf(const char *fmt, ...)

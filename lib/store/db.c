@@ -122,6 +122,16 @@ int db_done(struct store *s, sqlite3_stmt *st, int64_t *changed, struct cl_err *
 	return 0;
 }
 
+int db_won(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
+{
+	int64_t changed;
+
+	if (db_done(s, st, &changed, e))
+		return -1;
+	*won = changed == 1;
+	return 0;
+}
+
 int db_exec(struct store *s, const char *sql, struct cl_err *e)
 {
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)

@@ -41,6 +41,8 @@ void db_int(sqlite3_stmt *st, const char *name, int64_t value);
 int db_step(struct store *s, sqlite3_stmt *st, bool *row, struct cl_err *e);
 /* To the end, rows ignored; *changed (may be NULL) is how many rows it changed. */
 int db_done(struct store *s, sqlite3_stmt *st, int64_t *changed, struct cl_err *e);
+/* The same for a conditional statement of one row: *won says whether it found what it asks for. */
+int db_won(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e);
 /* Statements without parameters or rows. */
 int db_exec(struct store *s, const char *sql, struct cl_err *e);
 /* The one integer of a query, e.g. a pragma. */
@@ -92,6 +94,8 @@ int db_find(struct store *s, const struct db_table *t, const char *tail, const c
 /* Reads the current row; *row must be new or released. */
 void db_read(sqlite3_stmt *st, const struct db_table *t, void *row);
 void db_release(const struct db_table *t, void *row);
+/* *to, new or released, becomes a row of its own. */
+void db_copy(const struct db_table *t, const void *from, void *to);
 /* Text as JSON can show it: where it is no UTF-8, bytes beyond ASCII become "?". Owned. */
 char *db_plain(const char *text);
 json_t *db_json(const struct db_table *t, const void *row);

@@ -126,7 +126,6 @@ int store_labels_put(
 		"UPDATE executor_labels SET labels = :labels, created_at = :at, created_by = :by,"
 		" signature = :signature WHERE executor_id = :id AND signature = :was";
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s, was ? update : insert, &st, e))
 		return -1;
@@ -137,10 +136,7 @@ int store_labels_put(
 	db_text(st, ":signature", l->signature);
 	if (was)
 		db_text(st, ":was", was);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
+	return db_won(s, st, won, e);
 }
 
 int store_labels_each(struct store *s, store_labels_fn fn, void *arg, struct cl_err *e)
@@ -165,7 +161,6 @@ int store_access_add(struct store *s, const char *executor, const char *entry, c
 	int64_t at, bool *changed, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s,
 		    "INSERT INTO executor_access (executor_id, entry, created_at, created_by)"
@@ -176,27 +171,20 @@ int store_access_add(struct store *s, const char *executor, const char *entry, c
 	db_text(st, ":entry", entry);
 	db_int(st, ":at", at);
 	db_text(st, ":by", by);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*changed = n == 1;
-	return 0;
+	return db_won(s, st, changed, e);
 }
 
 int store_access_remove(
 	struct store *s, const char *executor, const char *entry, bool *changed, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s, "DELETE FROM executor_access WHERE executor_id = :id AND entry = :entry",
 		    &st, e))
 		return -1;
 	db_text(st, ":id", executor);
 	db_text(st, ":entry", entry);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*changed = n == 1;
-	return 0;
+	return db_won(s, st, changed, e);
 }
 
 int store_access_list(struct store *s, const char *executor, struct cl_strv *out, struct cl_err *e)

@@ -39,6 +39,11 @@ void store_grant_release(struct store_grant *g)
 	*g = STORE_GRANT_INIT;
 }
 
+void store_grant_copy(const struct store_grant *from, struct store_grant *to)
+{
+	db_copy(&table, from, to);
+}
+
 int store_grant_insert(struct store *s, const struct store_grant *g, bool *won, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
@@ -82,7 +87,6 @@ int store_grant_revoke(
 	struct store *s, const char *id, const struct store_end *end, bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s,
 		    "UPDATE \"grant\" SET revoked_at = :at, revoked_by = :by,"
@@ -92,10 +96,7 @@ int store_grant_revoke(
 		return -1;
 	bind_end(st, id, end);
 	db_text(st, ":successor", end->successor);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
+	return db_won(s, st, won, e);
 }
 
 int store_grant_revoke_secret(struct store *s, const char *secret_id, const struct store_end *end,
@@ -117,7 +118,6 @@ int store_grant_unguarded(
 	struct store *s, const char *id, const char *json, bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s,
 		    "UPDATE \"grant\" SET unguarded = :json WHERE id = :id AND revoked_at = 0", &st,
@@ -125,10 +125,7 @@ int store_grant_unguarded(
 		return -1;
 	db_text(st, ":json", json);
 	db_text(st, ":id", id);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
+	return db_won(s, st, won, e);
 }
 
 int store_grant_each(struct store *s, const struct store_grant_filter *f, store_grant_fn fn,

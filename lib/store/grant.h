@@ -27,6 +27,8 @@ struct store_grant {
 };
 #define STORE_GRANT_INIT ((struct store_grant){0})
 void store_grant_release(struct store_grant *g);
+/* *to, new or released, becomes a row of its own. */
+void store_grant_copy(const struct store_grant *from, struct store_grant *to);
 #define cleanup_grant_row __attribute__((cleanup(store_grant_release)))
 
 /*

@@ -114,16 +114,6 @@ int store_handle_set(
 }
 
 /* Runs an UPDATE of one row; *won says whether it found it in the state it asks for. */
-static int conditional(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
-{
-	int64_t changed;
-
-	if (db_done(s, st, &changed, e))
-		return -1;
-	*won = changed == 1;
-	return 0;
-}
-
 int store_handle_claim(struct store *s, const char *id, const struct store_shim *old,
 	const struct store_shim *now, bool *won, struct cl_err *e)
 {
@@ -142,7 +132,7 @@ int store_handle_claim(struct store *s, const char *id, const struct store_shim 
 	db_int(st, ":old_pid", old->pid);
 	db_int(st, ":old_start", old->start);
 	db_text(st, ":old_boot", old->boot_id ? old->boot_id : "");
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_handle_kill(
@@ -157,7 +147,7 @@ int store_handle_kill(
 		return -1;
 	db_text(st, ":cause", store_outcome_name(cause));
 	db_text(st, ":id", id);
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_handle_end(struct store *s, const char *id, int64_t at, bool *won, struct cl_err *e)
@@ -171,7 +161,7 @@ int store_handle_end(struct store *s, const char *id, int64_t at, bool *won, str
 		return -1;
 	db_int(st, ":at", at);
 	db_text(st, ":id", id);
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_handle_each(struct store *s, const char *executor_id, bool ended_too, store_handle_fn fn,

@@ -56,16 +56,6 @@ static void bind_row(sqlite3_stmt *st, const struct store_health *h)
 	db_text(st, ":changed_by", h->changed_by);
 }
 
-static int changed_one(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
-{
-	int64_t n;
-
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
-}
-
 int store_health_put(struct store *s, const struct store_health *h, bool *won, struct cl_err *e)
 {
 	static const char insert[] =
@@ -85,7 +75,7 @@ int store_health_put(struct store *s, const struct store_health *h, bool *won, s
 	bind_row(st, h);
 	if (h->version)
 		db_int(st, ":version", h->version);
-	return changed_one(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_health_claim(struct store *s, const char *executor, int64_t version, bool due,
@@ -111,7 +101,7 @@ int store_health_claim(struct store *s, const char *executor, int64_t version, b
 		db_int(st, ":version", version);
 		db_int(st, ":due", due);
 	}
-	return changed_one(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_health_each(struct store *s, store_health_fn fn, void *arg, struct cl_err *e)

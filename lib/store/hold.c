@@ -53,15 +53,10 @@ int store_hold_each(struct store *s, int64_t lease, store_hold_fn fn, void *arg,
 static int one(struct store *s, sqlite3_stmt *st, int64_t lease, const char *grant_id, int64_t at,
 	bool *won, struct cl_err *e)
 {
-	int64_t n;
-
 	db_int(st, ":lease", lease);
 	db_text(st, ":grant", grant_id);
 	db_int(st, ":at", at);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
+	return db_won(s, st, won, e);
 }
 
 int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const char *action,

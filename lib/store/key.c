@@ -66,16 +66,6 @@ int store_key_primary(struct store *s, char **id, struct cl_err *e)
 }
 
 /* Runs an UPDATE or INSERT of one row; *won says whether it found what it asks for. */
-static int conditional(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
-{
-	int64_t changed;
-
-	if (db_done(s, st, &changed, e))
-		return -1;
-	*won = changed == 1;
-	return 0;
-}
-
 int store_key_add(
 	struct store *s, const struct store_key *k, const char *was, bool *won, struct cl_err *e)
 {
@@ -104,7 +94,7 @@ int store_key_promote(struct store *s, const char *id, bool *won, struct cl_err 
 		    &st, e))
 		return -1;
 	db_text(st, ":id", id);
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_key_retire(struct store *s, const char *id, int64_t at, bool *won, struct cl_err *e)
@@ -120,7 +110,7 @@ int store_key_retire(struct store *s, const char *id, int64_t at, bool *won, str
 		return -1;
 	db_text(st, ":id", id);
 	db_int(st, ":at", at);
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_key_uses(struct store *s, const char *id, int64_t *n, struct cl_err *e)

@@ -45,17 +45,6 @@ json_t *store_lease_json(const struct store_lease *l)
 	return o;
 }
 
-/* Runs a conditional UPDATE of one row. */
-static int conditional(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
-{
-	int64_t n;
-
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
-}
-
 /* A grant that may be lent at that moment. */
 #define ACTIVE "revoked_at = 0 AND (expires_at = 0 OR expires_at > :at)"
 
@@ -155,7 +144,7 @@ int store_lease_bind(
 		return -1;
 	db_text(st, ":sandbox", sandbox);
 	db_text(st, ":id", id);
-	return conditional(s, st, won, e);
+	return db_won(s, st, won, e);
 }
 
 int store_lease_renew(struct store *s, const struct store_lease *l, const struct store_hold *holds,
@@ -174,7 +163,7 @@ int store_lease_renew(struct store *s, const struct store_lease *l, const struct
 	db_int(st, ":at", l->renewed_at);
 	db_text(st, ":labels", l->labels);
 	db_text(st, ":id", l->id);
-	if (*won && conditional(s, st, won, e))
+	if (*won && db_won(s, st, won, e))
 		return -1;
 	return store_commit(&t, e);
 }
@@ -224,7 +213,7 @@ int store_lease_end(struct store *s, const char *id, const struct store_lease_en
 	bind_end(st, end);
 	db_text(st, ":id", id);
 	/* A holder that is over has nothing left, whatever ended its lease before. */
-	if (conditional(s, st, won, e) || ((*won || !end->action) && end_holds(s, id, end, e)))
+	if (db_won(s, st, won, e) || ((*won || !end->action) && end_holds(s, id, end, e)))
 		return -1;
 	return store_commit(&t, e);
 }

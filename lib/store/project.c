@@ -136,7 +136,6 @@ int store_project_live(struct store *s, const char *path, int64_t *n, struct cl_
 int store_project_delete(struct store *s, const char *path, bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int64_t n;
 
 	if (db_prepare(s,
 		    "DELETE FROM project WHERE path = :path AND NOT EXISTS (SELECT 1 FROM run"
@@ -144,10 +143,7 @@ int store_project_delete(struct store *s, const char *path, bool *won, struct cl
 		    &st, e))
 		return -1;
 	db_text(st, ":path", path);
-	if (db_done(s, st, &n, e))
-		return -1;
-	*won = n == 1;
-	return 0;
+	return db_won(s, st, won, e);
 }
 
 /* ---- claims ---- */

@@ -147,6 +147,15 @@ void db_release(const struct db_table *t, void *row)
 			free(*text_of(row, &t->cols[i]));
 }
 
+void db_copy(const struct db_table *t, const void *from, void *to)
+{
+	memcpy(to, from, t->size);
+	for (size_t i = 0; i < t->ncols; i++)
+		if (is_text(&t->cols[i]))
+			*(char **)(void *)((char *)to + t->cols[i].offset) =
+				cl_strdup_null(*text_of(from, &t->cols[i]));
+}
+
 char *db_plain(const char *text)
 {
 	char *copy = cl_strdup(text);

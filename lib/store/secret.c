@@ -32,29 +32,10 @@ void store_secret_release(struct store_secret *r)
 	*r = STORE_SECRET_INIT;
 }
 
-/* The first row of "SELECT ... <tail>" with :ref bound. */
-static int first(struct store *s, const struct db_table *t, const char *tail, const char *ref,
-	void *out, bool *found, struct cl_err *e)
-{
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
-
-	db_select(t, &sql);
-	cl_buf_adds(&sql, tail);
-	if (db_prepare(s, sql.p, &st, e))
-		return -1;
-	db_text(st, ":ref", ref);
-	if (db_step(s, st, found, e))
-		return -1;
-	if (*found)
-		db_read(st, t, out);
-	return 0;
-}
-
 int store_secret_find(
 	struct store *s, const char *ref, struct store_secret *out, bool *found, struct cl_err *e)
 {
-	return first(s, &table, " WHERE id = :ref OR name = :ref ORDER BY id <> :ref LIMIT 1", ref,
+	return db_find(s, &table, " WHERE id = :id OR name = :id ORDER BY id <> :id LIMIT 1", ref,
 		out, found, e);
 }
 
@@ -67,7 +48,7 @@ int store_secret_insert(
 	bool found;
 
 	if (store_begin(s, &t, e) || store_key_primary(s, &primary, e) ||
-		first(s, &table, " WHERE name = :ref", r->name, &there, &found, e))
+		db_find(s, &table, " WHERE name = :id", r->name, &there, &found, e))
 		return -1;
 	*how = found ? STORE_TAKEN : STORE_MOVED;
 	if (found || !primary || strcmp(primary, r->key_id) != 0)
@@ -160,9 +141,9 @@ int store_secret_delete(
 int store_tombstone_find(struct store *s, const char *ref, struct store_tombstone *out, bool *found,
 	struct cl_err *e)
 {
-	return first(s, &stones,
-		" WHERE secret_id = :ref OR name = :ref"
-		" ORDER BY secret_id <> :ref, deleted_at DESC LIMIT 1",
+	return db_find(s, &stones,
+		" WHERE secret_id = :id OR name = :id"
+		" ORDER BY secret_id <> :id, deleted_at DESC LIMIT 1",
 		ref, out, found, e);
 }
 

@@ -29,11 +29,6 @@ bool blocked_sources(const struct store_handle *h, const char *run_base, struct 
 	return out[0].family || out[1].family;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static void add_row(const struct store_handle *h, const struct nft_blocked *b, int64_t now,
 	struct store_blocked_list *out)
 {
@@ -43,7 +38,7 @@ static void add_row(const struct store_handle *h, const struct nft_blocked *b, i
 	pol_addr_text(&b->dest, destination);
 	out->v = cl_grow(out->v, &out->cap, out->n + 1, sizeof(*out->v));
 	out->v[out->n++] = (struct store_blocked){.handle_id = cl_strdup(h->id),
-		.run_id = dup_or_null(h->run_id),
+		.run_id = cl_strdup_null(h->run_id),
 		.project = cl_strdup(h->project),
 		.executor_id = cl_strdup(h->executor_id),
 		.source = cl_strdup(source),

@@ -68,16 +68,11 @@ enum holder_state holder_judge(struct store *s, const struct store_holder *h, in
 	return now - h->created_at < SES_STARTING_MS ? HOLDER_PENDING : HOLDER_UNREACHABLE;
 }
 
-static char *copy(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static void read_result(struct holder *h, const char *text)
 {
 	json_t *o = text ? json_loads(text, 0, NULL) : NULL;
 
-	h->error = copy(json_string_value(json_object_get(o, "error")));
+	h->error = cl_strdup_null(json_string_value(json_object_get(o, "error")));
 	h->files_removed = json_integer_value(json_object_get(o, "files_removed"));
 	h->env_stays = json_is_true(json_object_get(o, "env_stays"));
 	h->terminated = json_is_true(json_object_get(o, "terminated"));
@@ -105,8 +100,8 @@ static int add(const struct store_holder *h, void *arg, struct cl_err *e)
 		.secret_name = cl_strdup(h->secret_name),
 		.kind = cl_strdup(h->kind),
 		.lease_id = cl_strdup(h->lease_id),
-		.run_id = copy(h->run_id),
-		.sandbox = copy(h->sandbox),
+		.run_id = cl_strdup_null(h->run_id),
+		.sandbox = cl_strdup_null(h->sandbox),
 		.project = cl_strdup(h->project),
 		.executor_id = cl_strdup(h->executor_id),
 		.how = h->how,

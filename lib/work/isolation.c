@@ -147,11 +147,6 @@ static const struct iso_answer *earlier(const struct store_isolation *was, bool 
 	return out;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static void fill(const struct isolation_ask *q, const struct attempt *a,
 	const struct iso_answer *answer, const struct store_isolation *was, int64_t now,
 	struct store_isolation *out)
@@ -163,8 +158,8 @@ static void fill(const struct isolation_ask *q, const struct attempt *a,
 		.verdict = cl_strdup(iso_verdict_name(answer->verdict)),
 		.standing = cl_strdup(iso_standing_name(answer->standing)),
 		.reason = cl_strdup(kept ? was->reason : answer->reason),
-		.evidence = kept ? dup_or_null(was->evidence) : text_of(a->out, "evidence"),
-		.reference = kept ? dup_or_null(was->reference) : text_of(a->out, "reference"),
+		.evidence = kept ? cl_strdup_null(was->evidence) : text_of(a->out, "evidence"),
+		.reference = kept ? cl_strdup_null(was->reference) : text_of(a->out, "reference"),
 		.engine_release =
 			cl_strdup(kept ? was->engine_release : member(a->out, "engine_release")),
 		.runtime_path = cl_strdup(member(a->out, "runtime_path")),

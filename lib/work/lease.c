@@ -42,37 +42,13 @@ static int forged(const struct store_grant *g, struct cl_err *e)
 	return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", g->id);
 }
 
-static char *copy(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
-static void copy_row(struct store_grant *to, const struct store_grant *g)
-{
-	*to = *g;
-	to->id = copy(g->id);
-	to->secret_id = copy(g->secret_id);
-	to->secret_name = copy(g->secret_name);
-	to->kind = copy(g->kind);
-	to->scope = copy(g->scope);
-	to->subject = copy(g->subject);
-	to->constraints = copy(g->constraints);
-	to->created_by = copy(g->created_by);
-	to->owner = copy(g->owner);
-	to->signature = copy(g->signature);
-	to->revoked_by = copy(g->revoked_by);
-	to->revoked_cause = copy(g->revoked_cause);
-	to->superseded_by = copy(g->superseded_by);
-	to->unguarded = copy(g->unguarded);
-}
-
 void lease_case_add(struct lease_case *d, const struct store_grant *g)
 {
 	struct lease_aimed *a = cl_calloc(1, sizeof(*a));
 
 	a->view = GRANT_VIEW_INIT;
 	a->names = a->paths = CL_STRV_INIT;
-	copy_row(&a->row, g);
+	store_grant_copy(g, &a->row);
 	/* One that cannot be read, but is for this requester, is told of and not passed over. */
 	a->unreadable = grant_view(&a->row, &a->view, &a->refusal) != 0;
 	if (!d->everybody && !sec_subject_matches(&a->view.subject, &d->who)) {

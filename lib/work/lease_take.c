@@ -141,11 +141,6 @@ static struct store_hold *make_holds(const struct lease_case *c)
 	return h;
 }
 
-static char *copy(const char *s)
-{
-	return s ? cl_strdup(s) : NULL;
-}
-
 static void make_row(const struct lease_case *c, const struct lease_request *r, const char *id,
 	struct store_lease *l)
 {
@@ -153,8 +148,8 @@ static void make_row(const struct lease_case *c, const struct lease_request *r, 
 
 	sec_labels_text(&c->labels, &labels);
 	*l = (struct store_lease){.id = *id ? cl_strdup(id) : NULL,
-		.run_id = copy(r->run_id),
-		.sandbox = copy(r->sandbox),
+		.run_id = cl_strdup_null(r->run_id),
+		.sandbox = cl_strdup_null(r->sandbox),
 		.project = cl_strdup(r->project ? r->project : ""),
 		.executor_id = cl_strdup(r->executor ? r->executor : ""),
 		.labels = cl_buf_detach(&labels),
