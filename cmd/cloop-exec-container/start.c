@@ -38,14 +38,9 @@ static char *dup_or_null(const char *s)
 static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd)
 {
 	struct store_handle *row = &sj->row;
-	const struct work_spec *s = j->spec;
 
-	row->id = cl_strdup(j->handle);
-	row->run_id = dup_or_null(s->run_id);
-	row->executor_id = cl_strdup(s->executor->id);
-	row->driver = cl_strdup("container");
+	work_begin_row(j->spec, "container", j->handle, j->project, rd, sj);
 	row->container = cl_strdup(j->name);
-	row->project = cl_strdup(j->project);
 	row->image = cl_strdup(j->image);
 	row->cgroup = j->engine.rootless ? NULL : cl_asprintf("%s/%s", CG_PARENT, j->handle);
 	row->netns = j->net_kind == JOB_NET_PREPARED
@@ -53,12 +48,6 @@ static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd
 			     : NULL;
 	row->nft_table = dup_or_null(j->table);
 	row->network = dup_or_null(j->network);
-	row->runtime_dir = cl_strdup(rd->dir);
-	row->started_at = sys_now_ms();
-	sj->started_mono = sys_mono_ms();
-	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
-	row->disk_limit_mb = s->limits.v[SB_DISK];
-	row->disk_limit_source = dup_or_null(s->disk_source);
 	row->meta = job_meta(j, sj->started_mono);
 }
 

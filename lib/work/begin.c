@@ -3,7 +3,31 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "cli/cli.h"
+#include "sys/clock.h"
 #include "sys/diskwalk.h"
+
+static char *dup_or_null(const char *s)
+{
+	return s && *s ? cl_strdup(s) : NULL;
+}
+
+void work_begin_row(const struct work_spec *s, const char *driver, const char *handle,
+	const char *project, const struct rundir *rd, struct shim_job *sj)
+{
+	struct store_handle *row = &sj->row;
+
+	row->id = cl_strdup(handle);
+	row->run_id = dup_or_null(s->run_id);
+	row->executor_id = cl_strdup(s->executor->id);
+	row->driver = cl_strdup(driver);
+	row->project = cl_strdup(project);
+	row->runtime_dir = cl_strdup(rd->dir);
+	row->started_at = sys_now_ms();
+	sj->started_mono = sys_mono_ms();
+	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
+	row->disk_limit_mb = s->limits.v[SB_DISK];
+	row->disk_limit_source = dup_or_null(s->disk_source);
+}
 
 /*
  * facts 6.13: a workspace that is over its limit already does not start, and one that is

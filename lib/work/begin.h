@@ -7,6 +7,12 @@
 #include "work/spec.h"
 
 /*
+ * What the row of sj says of a workload of any kind, from now on; its driver adds what is its
+ * own: container, network, cgroup, meta.
+ */
+void work_begin_row(const struct work_spec *s, const char *driver, const char *handle,
+	const char *project, const struct rundir *rd, struct shim_job *sj);
+/*
  * Sets disk_used and row.disk_baseline of sj from the workspace at `project`. CL_EREFUSED with
  * constraint disk_floor or disk_limit when it is too full to start.
  */

@@ -89,29 +89,14 @@ static int open_project(struct process *p, struct cl_err *e)
 	return p->ask->as_owner ? choose_account(p, e) : 0;
 }
 
-static char *dup_or_null(const char *s)
-{
-	return s && *s ? cl_strdup(s) : NULL;
-}
-
 static void fill_row(const struct process *p, const struct rundir *rd, struct shim_job *sj)
 {
 	const struct work_spec *s = p->ask->spec;
 	struct store_handle *row = &sj->row;
 	json_t *meta;
 
-	row->id = cl_strdup(p->handle);
-	row->run_id = dup_or_null(s->run_id);
-	row->executor_id = cl_strdup(s->executor->id);
-	row->driver = cl_strdup(p->ask->driver);
-	row->project = cl_strdup(p->project);
+	work_begin_row(s, p->ask->driver, p->handle, p->project, rd, sj);
 	row->cgroup = !p->has_cg ? NULL : cl_asprintf("%s/%s", CG_PARENT, p->handle);
-	row->runtime_dir = cl_strdup(rd->dir);
-	row->started_at = sys_now_ms();
-	sj->started_mono = sys_mono_ms();
-	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
-	row->disk_limit_mb = s->limits.v[SB_DISK];
-	row->disk_limit_source = dup_or_null(s->disk_source);
 	meta = json_pack("{s:I, s:I, s:I}", "uid", (json_int_t)sj->uid, "min_free_mb",
 		(json_int_t)s->min_free_mb, "started_mono", (json_int_t)sj->started_mono);
 	row->meta = cl_json_text(meta);
