@@ -5,7 +5,6 @@
 #include "store/audit.h"
 #include "sys/clock.h"
 
-#include <inttypes.h>
 #include <unistd.h>
 
 void fleet_cmd_release(struct fleet_cmd *f)
@@ -87,18 +86,10 @@ int health_get(struct fleet_cmd *f, struct work_node *n, struct cl_err *e)
 
 void fleet_age(const struct fleet_cmd *f, int64_t at, char out[24])
 {
-	int64_t s = f->now > at ? (f->now - at) / 1000 : 0;
-
-	if (!at)
-		(void)snprintf(out, 24, "never");
-	else if (s < 60)
-		(void)snprintf(out, 24, "%" PRId64 "s", s);
-	else if (s < 3600)
-		(void)snprintf(out, 24, "%" PRId64 "m", s / 60);
-	else if (s < 2 * 86400)
-		(void)snprintf(out, 24, "%" PRId64 "h", s / 3600);
+	if (at)
+		cl_format_age(f->now - at, out);
 	else
-		(void)snprintf(out, 24, "%" PRId64 "d", s / 86400);
+		(void)snprintf(out, 24, "never");
 }
 
 void fleet_time(json_t *o, const char *key, int64_t at_ms)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "runs.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "sys/clock.h"
 
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int row(const struct store_run *r, void *arg, struct cl_err *e)
 		return 0;
 	}
 	cmd = command(r->argv);
-	runs_age(sys_now_ms() - r->created_at, age);
+	cl_format_age(sys_now_ms() - r->created_at, age);
 	if (r->outcome && r->exit_code >= 0)
 		(void)snprintf(status, sizeof(status), "%s (%d)", r->outcome, (int)r->exit_code);
 	else

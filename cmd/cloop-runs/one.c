@@ -4,7 +4,6 @@
 #include "sys/clock.h"
 #include "work/logs.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 int one_run_open(struct cl_ctx *c, enum store_mode mode, struct one_run *o, struct cl_err *e)
@@ -37,18 +36,4 @@ int one_run_wait(struct one_run *o, struct cl_err *e)
 		else
 			sys_sleep_ms(300);
 	}
-}
-
-void runs_age(int64_t ms, char out[24])
-{
-	int64_t s = ms < 0 ? 0 : ms / 1000;
-
-	if (s < 60)
-		(void)snprintf(out, 24, "%" PRId64 "s", s);
-	else if (s < 3600)
-		(void)snprintf(out, 24, "%" PRId64 "m", s / 60);
-	else if (s < 2 * 86400)
-		(void)snprintf(out, 24, "%" PRId64 "h", s / 3600);
-	else
-		(void)snprintf(out, 24, "%" PRId64 "d", s / 86400);
 }

@@ -32,7 +32,4 @@ void one_run_release(struct one_run *o);
  */
 int one_run_wait(struct one_run *o, struct cl_err *e);
 
-/* "5s", "3m", "2h", "4d": how long ago; out holds 24 bytes. */
-void runs_age(int64_t ms, char out[24]);
-
 #endif

@@ -255,6 +255,20 @@ void cl_format_duration(int64_t ms, char out[40])
 #define TIME_MIN (-62167219200)
 #define TIME_MAX 253402300799
 
+void cl_format_age(int64_t ms, char out[24])
+{
+	int64_t s = ms < 0 ? 0 : ms / 1000;
+
+	if (s < 60)
+		(void)snprintf(out, 24, "%" PRId64 "s", s);
+	else if (s < 3600)
+		(void)snprintf(out, 24, "%" PRId64 "m", s / 60);
+	else if (s < 2 * 86400)
+		(void)snprintf(out, 24, "%" PRId64 "h", s / 3600);
+	else
+		(void)snprintf(out, 24, "%" PRId64 "d", s / 86400);
+}
+
 void cl_format_time(int64_t unix_seconds, char out[32])
 {
 	time_t t = (time_t)unix_seconds;

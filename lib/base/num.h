@@ -43,6 +43,8 @@ void cl_format_size(int64_t bytes, char out[24]);
 int cl_parse_duration(const char *s, bool zero_ok, const char *what, int64_t *ms, struct cl_err *e);
 /* As the guides print them: "24h0m0s", "15m0s", "1.5s", "250ms", "0s", "-2m0s"; out holds 40 bytes. */
 void cl_format_duration(int64_t ms, char out[40]);
+/* "5s", "3m", "2h", "4d": how long ago; what lies ahead is "0s". */
+void cl_format_age(int64_t ms, char out[24]);
 
 /*
  * RFC 3339 in UTC, seconds: "2026-11-29T21:13:00Z"; out holds 32 bytes. What lies

@@ -274,26 +274,33 @@ int cg_create(const struct cg *c, const char *handle, struct cl_err *e)
 	return 0;
 }
 
+int cg_put_process(const struct cg_hierarchy *h, const char *handle, const char *below, pid_t pid,
+	struct cl_err *e)
+{
+	cleanup_free char *name = cl_asprintf("%s/cgroup.procs", below);
+	cleanup_free char *procs = cg_path(h, handle, name);
+	char text[16];
+	bool made;
+	int sys = cg_make_in(h, handle, below, &made);
+
+	(void)snprintf(text, sizeof(text), "%d", (int)pid);
+	if (!sys)
+		sys = cg_put(procs, text);
+	if (sys)
+		return cl_fail_sys(e, sys == ESRCH ? CL_ENOTFOUND : CL_EOS, sys,
+			"cannot put process %d into '%s'", (int)pid, procs);
+	return 0;
+}
+
 int cg_add(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e)
 {
 	if (cg_check_handle(handle, e))
 		return -1;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct cg_hierarchy *h = &c->h[i];
-		cleanup_free char *procs = cg_path(h, handle, "helpers/cgroup.procs");
-		char text[16];
-		bool made;
-		int sys;
 
-		if (h->memory && !h->v2)
-			continue;
-		(void)snprintf(text, sizeof(text), "%d", (int)pid);
-		sys = cg_make_in(h, handle, "helpers", &made);
-		if (!sys)
-			sys = cg_put(procs, text);
-		if (sys)
-			return cl_fail_sys(e, sys == ESRCH ? CL_ENOTFOUND : CL_EOS, sys,
-				"cannot put process %d into '%s'", (int)pid, procs);
+		if ((!h->memory || h->v2) && cg_put_process(h, handle, "helpers", pid, e))
+			return -1;
 	}
 	return 0;
 }

@@ -23,4 +23,8 @@ int cg_make_in(const struct cg_hierarchy *h, const char *handle, const char *bel
 /* The hierarchy with the memory controller, or NULL with CL_EUNAVAIL. */
 const struct cg_hierarchy *cg_memory(const struct cg *c, struct cl_err *e);
 
+/* Puts a process into `below` of the handle's group in one hierarchy, made if need be. */
+int cg_put_process(const struct cg_hierarchy *h, const char *handle, const char *below, pid_t pid,
+	struct cl_err *e);
+
 #endif

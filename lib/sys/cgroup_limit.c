@@ -82,22 +82,10 @@ int cg_set_cpu(const struct cg *c, const char *handle, int64_t milli, struct cl_
 
 int cg_join(const struct cg *c, const char *handle, pid_t pid, struct cl_err *e)
 {
-	char text[16];
-
 	if (cg_check_handle(handle, e))
 		return -1;
-	(void)snprintf(text, sizeof(text), "%d", (int)pid);
-	for (size_t i = 0; i < c->n; i++) {
-		const struct cg_hierarchy *h = &c->h[i];
-		cleanup_free char *procs = cg_path(h, handle, "work/cgroup.procs");
-		bool made;
-		int sys = cg_make_in(h, handle, "work", &made);
-
-		if (!sys)
-			sys = cg_put(procs, text);
-		if (sys)
-			return cl_fail_sys(e, sys == ESRCH ? CL_ENOTFOUND : CL_EOS, sys,
-				"cannot put process %d into '%s'", (int)pid, procs);
-	}
+	for (size_t i = 0; i < c->n; i++)
+		if (cg_put_process(&c->h[i], handle, "work", pid, e))
+			return -1;
 	return 0;
 }

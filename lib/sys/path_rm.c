@@ -166,6 +166,18 @@ static int empty_tree(int top, const char *name, struct cl_err *e)
 	return 0;
 }
 
+/* Empties the directory that was opened as `top`, -1 for an error of that; then its name goes. */
+static int rm_opened(int dirfd, const char *name, int top, struct cl_err *e)
+{
+	if (top < 0)
+		return failed(name, errno, e);
+	if (empty_tree(top, name, e))
+		return -1;
+	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOENT)
+		return failed(name, errno, e);
+	return 0;
+}
+
 int sys_rmtree_of(int dirfd, const char *name, int tree, struct cl_err *e)
 {
 	cleanup_fd int top = -1;
@@ -174,13 +186,7 @@ int sys_rmtree_of(int dirfd, const char *name, int tree, struct cl_err *e)
 	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", tree);
 	(void)chmod(link, 0700);
 	top = open_dir(tree, ".", O_RDONLY);
-	if (top < 0)
-		return failed(name, errno, e);
-	if (empty_tree(top, name, e))
-		return -1;
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOENT)
-		return failed(name, errno, e);
-	return 0;
+	return rm_opened(dirfd, name, top, e);
 }
 
 int sys_rmtree(int dirfd, const char *name, struct cl_err *e)
@@ -195,11 +201,5 @@ int sys_rmtree(int dirfd, const char *name, struct cl_err *e)
 		return failed(name, errno, e);
 	make_writable(dirfd, name);
 	top = open_dir(dirfd, name, O_RDONLY);
-	if (top < 0)
-		return failed(name, errno, e);
-	if (empty_tree(top, name, e))
-		return -1;
-	if (unlinkat(dirfd, name, AT_REMOVEDIR) && errno != ENOENT)
-		return failed(name, errno, e);
-	return 0;
+	return rm_opened(dirfd, name, top, e);
 }
