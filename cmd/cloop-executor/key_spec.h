@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The rows of `cloop executor` that sign, and so need the key. They belong to cloop-executor's
- * table; what they run is in cloop-executor-key, so that cloop-executor itself starts without
- * libcrypto (DECISIONS D15). Both include this file, and define KEY_RUN(name), the function of a
+ * table; what they run is in cloop-executor-key, so that cloop-executor itself has no code that
+ * opens a key (DECISIONS K5). Both include this file, and define KEY_RUN(name), the function of a
  * verb, before they do.
  */
 #ifndef CLOOP_EXECUTOR_KEY_SPEC_H

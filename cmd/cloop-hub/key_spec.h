@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The rows of `cloop hub` that need the key. They belong to cloop-hub's table; what they run is in
- * cloop-hub-key, so that cloop-hub itself starts without libcrypto (DECISIONS D15). Both include
+ * cloop-hub-key, so that cloop-hub itself has no code that opens a key (DECISIONS K5). Both include
  * this file, and define KEY_RUN(name), the function of a verb, before they do.
  */
 #ifndef CLOOP_HUB_KEY_SPEC_H

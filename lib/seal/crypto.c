@@ -1,26 +1,31 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "seal/crypto.h"
 
+#include "seal/aes_evp.h"
+
 #include <errno.h>
-#include <limits.h>
-#include <openssl/core_names.h>
-#include <openssl/crypto.h>
-#include <openssl/evp.h>
-#include <openssl/kdf.h>
+#include <sodium/core.h>
+#include <sodium/crypto_aead_aes256gcm.h>
+#include <sodium/crypto_auth_hmacsha256.h>
+#include <sodium/crypto_pwhash_scryptsalsa208sha256.h>
+#include <sodium/crypto_sign_ed25519.h>
+#include <sodium/utils.h>
 #include <string.h>
 #include <sys/random.h>
 
-/* Idempotent. A configuration could load code of whoever set OPENSSL_CONF. */
+#define SCRYPT_BYTES ((uint64_t)1 << 30)
+
+_Static_assert(SEAL_KEY == crypto_aead_aes256gcm_KEYBYTES, "a key");
+_Static_assert(SEAL_NONCE == crypto_aead_aes256gcm_NPUBBYTES, "a nonce");
+_Static_assert(SEAL_TAG == crypto_aead_aes256gcm_ABYTES, "a tag");
+_Static_assert(SEAL_KEY == crypto_auth_hmacsha256_BYTES, "a digest");
+_Static_assert(SEAL_KEY == crypto_sign_ed25519_SEEDBYTES, "a seed");
+_Static_assert(SEAL_SIG == crypto_sign_ed25519_BYTES, "a signature");
+
+/* Idempotent, from any thread. libsodium asks the processor what it can. */
 static int ready(struct cl_err *e)
 {
-	if (OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL) == 1)
-		return 0;
-	return cl_fail(e, CL_EBUG, "libcrypto cannot be used");
-}
-
-static int cannot(const char *what, struct cl_err *e)
-{
-	return cl_fail(e, CL_EBUG, "libcrypto cannot %s", what);
+	return sodium_init() < 0 ? cl_fail(e, CL_EBUG, "libsodium cannot be used") : 0;
 }
 
 int seal_random(void *p, size_t len, struct cl_err *e)
@@ -42,105 +47,92 @@ int seal_random(void *p, size_t len, struct cl_err *e)
 
 bool seal_same(const void *a, const void *b, size_t len)
 {
-	return !CRYPTO_memcmp(a, b, len);
+	return !sodium_memcmp(a, b, len);
 }
 
-/* OSSL_PARAMs point to what they only read. */
-static OSSL_PARAM octets(const char *name, const void *p, size_t len)
+static void hmac(const void *key, size_t key_len, const void *msg, size_t len, unsigned char last,
+	unsigned char out[SEAL_KEY])
 {
-	return OSSL_PARAM_construct_octet_string(name, (void *)(uintptr_t)p, len);
+	crypto_auth_hmacsha256_state st;
+
+	(void)crypto_auth_hmacsha256_init(&st, key, key_len);
+	(void)crypto_auth_hmacsha256_update(&st, msg, len);
+	if (last)
+		(void)crypto_auth_hmacsha256_update(&st, &last, 1);
+	(void)crypto_auth_hmacsha256_final(&st, out);
+	sodium_memzero(&st, sizeof(st));
 }
 
-static int derive(
-	const char *name, const OSSL_PARAM *params, unsigned char out[SEAL_KEY], struct cl_err *e)
-{
-	EVP_KDF *kdf = ready(e) ? NULL : EVP_KDF_fetch(NULL, name, NULL);
-	EVP_KDF_CTX *ctx = kdf ? EVP_KDF_CTX_new(kdf) : NULL;
-	bool done = ctx && EVP_KDF_derive(ctx, out, SEAL_KEY, params) == 1;
-
-	EVP_KDF_CTX_free(ctx);
-	EVP_KDF_free(kdf);
-	return done ? 0 : cannot("derive a key", e);
-}
-
+/* RFC 5869: 32 bytes are one block of the expansion, T(1) = HMAC(PRK, info | 1). */
 int seal_hkdf(const void *key, size_t key_len, const void *salt, size_t salt_len, const void *info,
 	size_t info_len, unsigned char out[SEAL_KEY], struct cl_err *e)
 {
-	char digest[] = "SHA256";
-	const OSSL_PARAM params[] = {
-		OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
-		octets(OSSL_KDF_PARAM_KEY, key, key_len),
-		octets(OSSL_KDF_PARAM_SALT, salt, salt_len),
-		octets(OSSL_KDF_PARAM_INFO, info, info_len),
-		OSSL_PARAM_construct_end(),
-	};
+	unsigned char prk[SEAL_KEY];
 
-	return derive("HKDF", params, out, e);
+	if (ready(e))
+		return -1;
+	hmac(salt, salt_len, key, key_len, 0, prk);
+	hmac(prk, sizeof(prk), info, info_len, 1, out);
+	sodium_memzero(prk, sizeof(prk));
+	return 0;
 }
 
 int seal_scrypt(const void *pass, size_t pass_len, const void *salt, size_t salt_len, uint64_t n,
 	uint32_t r, uint32_t p, unsigned char out[SEAL_KEY], struct cl_err *e)
 {
-	uint64_t most = (uint64_t)1 << 30;
-	const OSSL_PARAM params[] = {
-		octets(OSSL_KDF_PARAM_PASSWORD, pass, pass_len),
-		octets(OSSL_KDF_PARAM_SALT, salt, salt_len),
-		OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_N, &n),
-		OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_R, &r),
-		OSSL_PARAM_construct_uint32(OSSL_KDF_PARAM_SCRYPT_P, &p),
-		OSSL_PARAM_construct_uint64(OSSL_KDF_PARAM_SCRYPT_MAXMEM, &most),
-		OSSL_PARAM_construct_end(),
-	};
-
-	return derive("SCRYPT", params, out, e);
+	if (ready(e))
+		return -1;
+	if (!r || n > SCRYPT_BYTES / 128 / r)
+		return cl_fail(e, CL_EBUG, "scrypt would take more than a gibibyte");
+	if (crypto_pwhash_scryptsalsa208sha256_ll(
+		    pass, pass_len, salt, salt_len, n, r, p, out, SEAL_KEY))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot derive a key with scrypt");
+	return 0;
 }
 
 int seal_gcm(const unsigned char key[SEAL_KEY], const unsigned char nonce[SEAL_NONCE],
 	const void *aad, size_t aad_len, const void *plain, size_t len, unsigned char *out,
 	struct cl_err *e)
 {
-	EVP_CIPHER_CTX *ctx = ready(e) ? NULL : EVP_CIPHER_CTX_new();
-	unsigned char *text = out + SEAL_NONCE;
-	int n = 0;
-	bool done = ctx && aad_len < INT_MAX && len < INT_MAX;
-
+	if (ready(e))
+		return -1;
 	memcpy(out, nonce, SEAL_NONCE);
-	done = done && EVP_EncryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
-	       EVP_EncryptUpdate(ctx, NULL, &n, aad, (int)aad_len) == 1 &&
-	       (!len || EVP_EncryptUpdate(ctx, text, &n, plain, (int)len) == 1) &&
-	       EVP_EncryptFinal_ex(ctx, text + len, &n) == 1 &&
-	       EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, SEAL_TAG, text + len) == 1;
-	EVP_CIPHER_CTX_free(ctx);
-	return done ? 0 : cannot("seal", e);
+	if (!crypto_aead_aes256gcm_is_available())
+		return aes_evp_seal(key, nonce, aad, aad_len, plain, len, out + SEAL_NONCE, e);
+	if (crypto_aead_aes256gcm_encrypt(
+		    out + SEAL_NONCE, NULL, plain, len, aad, aad_len, NULL, nonce, key))
+		return cl_fail(e, CL_EBUG, "libsodium cannot seal");
+	return 0;
+}
+
+static int open_text(const unsigned char key[SEAL_KEY], const void *aad, size_t aad_len,
+	const unsigned char *blob, size_t len, unsigned char *out, bool *held, struct cl_err *e)
+{
+	const unsigned char *text = blob + SEAL_NONCE;
+
+	if (ready(e))
+		return -1;
+	if (!crypto_aead_aes256gcm_is_available())
+		return aes_evp_open(key, blob, aad, aad_len, text, len - SEAL_NONCE, out, held, e);
+	*held = !crypto_aead_aes256gcm_decrypt(
+		out, NULL, NULL, text, len - SEAL_NONCE, aad, aad_len, blob, key);
+	return 0;
 }
 
 int seal_ungcm(const unsigned char key[SEAL_KEY], const void *aad, size_t aad_len, const void *blob,
 	size_t len, unsigned char *out, struct cl_err *e)
 {
-	const unsigned char *nonce = blob, *text = nonce + SEAL_NONCE;
-	EVP_CIPHER_CTX *ctx;
-	unsigned char tag[SEAL_TAG];
-	bool set, held;
-	int n = 0;
+	bool held = false;
 
-	if (len < SEAL_EXTRA || len > INT_MAX || aad_len > INT_MAX) {
+	if (len < SEAL_EXTRA) {
 		(void)cl_fail(e, CL_EDATA, "what was sealed is no more than %zu bytes", len);
 		return cl_slug(e, "sealed_altered");
 	}
-	len -= SEAL_EXTRA;
-	memcpy(tag, text + len, SEAL_TAG);
-	ctx = ready(e) ? NULL : EVP_CIPHER_CTX_new();
-	set = ctx && EVP_DecryptInit_ex(ctx, EVP_aes_256_gcm(), NULL, key, nonce) == 1 &&
-	      EVP_DecryptUpdate(ctx, NULL, &n, aad, (int)aad_len) == 1 &&
-	      (!len || EVP_DecryptUpdate(ctx, out, &n, text, (int)len) == 1) &&
-	      EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_SET_TAG, SEAL_TAG, tag) == 1;
-	held = set && EVP_DecryptFinal_ex(ctx, out + len, &n) == 1;
-	EVP_CIPHER_CTX_free(ctx);
+	if (open_text(key, aad, aad_len, blob, len, out, &held, e))
+		return -1;
 	if (held)
 		return 0;
-	explicit_bzero(out, len);
-	if (!set)
-		return cannot("open what was sealed", e);
+	sodium_memzero(out, len - SEAL_EXTRA);
 	(void)cl_fail(e, CL_EDATA,
 		"it does not open: it was altered, moved here from another "
 		"row, or sealed with another key");
@@ -150,28 +142,31 @@ int seal_ungcm(const unsigned char key[SEAL_KEY], const void *aad, size_t aad_le
 int seal_public(
 	const unsigned char private_key[SEAL_KEY], unsigned char out[SEAL_KEY], struct cl_err *e)
 {
-	size_t len = SEAL_KEY;
-	EVP_PKEY *key = ready(e) ? NULL
-				 : EVP_PKEY_new_raw_private_key(
-					   EVP_PKEY_ED25519, NULL, private_key, SEAL_KEY);
-	bool done = key && EVP_PKEY_get_raw_public_key(key, out, &len) == 1 && len == SEAL_KEY;
+	unsigned char secret[crypto_sign_ed25519_SECRETKEYBYTES];
 
-	EVP_PKEY_free(key);
-	return done ? 0 : cannot("make a public key", e);
+	if (ready(e))
+		return -1;
+	(void)crypto_sign_ed25519_seed_keypair(out, secret, private_key);
+	sodium_memzero(secret, sizeof(secret));
+	return 0;
 }
 
 int seal_sign(const unsigned char private_key[SEAL_KEY], const void *msg, size_t len,
 	unsigned char out[SEAL_SIG], struct cl_err *e)
 {
-	EVP_PKEY *key = ready(e) ? NULL
-				 : EVP_PKEY_new_raw_private_key(
-					   EVP_PKEY_ED25519, NULL, private_key, SEAL_KEY);
-	EVP_MD_CTX *ctx = key ? EVP_MD_CTX_new() : NULL;
-	size_t n = SEAL_SIG;
-	bool done = ctx && EVP_DigestSignInit(ctx, NULL, NULL, NULL, key) == 1 &&
-		    EVP_DigestSign(ctx, out, &n, msg, len) == 1 && n == SEAL_SIG;
+	unsigned char public_key[SEAL_KEY], secret[crypto_sign_ed25519_SECRETKEYBYTES];
 
-	EVP_MD_CTX_free(ctx);
-	EVP_PKEY_free(key);
-	return done ? 0 : cannot("sign", e);
+	if (ready(e))
+		return -1;
+	(void)crypto_sign_ed25519_seed_keypair(public_key, secret, private_key);
+	(void)crypto_sign_ed25519_detached(out, NULL, msg, len, secret);
+	sodium_memzero(secret, sizeof(secret));
+	return 0;
+}
+
+/* Not constant in time; nothing here is secret. */
+bool seal_verify(const unsigned char public_key[SEAL_KEY], const void *msg, size_t len,
+	const unsigned char sig[SEAL_SIG])
+{
+	return !crypto_sign_ed25519_verify_detached(sig, msg, len, public_key);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * The few primitives that cloop uses of libcrypto, and nothing of how it uses them. No
- * configuration of OpenSSL's is read. What libcrypto cannot do is CL_EBUG.
+ * The few primitives that cloop seals and signs with, and nothing of how it uses them. They are
+ * libsodium's, which is linked statically and starts in no time (DECISIONS D15); what it cannot do
+ * is CL_EBUG. A processor without AES instructions gets AES-GCM of libcrypto (seal/aes_evp.h).
  */
 #ifndef SEAL_CRYPTO_H
 #define SEAL_CRYPTO_H
@@ -27,7 +28,10 @@ bool seal_same(const void *a, const void *b, size_t len);
 /* HKDF with SHA-256 (RFC 5869), extract and expand, 32 bytes. */
 int seal_hkdf(const void *key, size_t key_len, const void *salt, size_t salt_len, const void *info,
 	size_t info_len, unsigned char out[SEAL_KEY], struct cl_err *e);
-/* scrypt (RFC 7914), 32 bytes; takes 128 * n * r bytes of memory, 1 GiB at most. */
+/*
+ * scrypt (RFC 7914), 32 bytes; takes 128 * n * r bytes of memory, 1 GiB at most. CL_EOS: there is
+ * no such memory.
+ */
 int seal_scrypt(const void *pass, size_t pass_len, const void *salt, size_t salt_len, uint64_t n,
 	uint32_t r, uint32_t p, unsigned char out[SEAL_KEY], struct cl_err *e);
 
