@@ -14,7 +14,7 @@ setup_file() {
 	cloop hub bootstrap > /dev/null
 	"$BUILD_DIR/t/lib/store-handle" "$CLOOP_DIR/.cloop/state.db" c-00000000000a live run=run_4f1c2a000000000000000000 \
 		egress="$POLICY" network=cloop-sbx-ci table=cloop_sbx_ci project=/srv/projects/api \
-		bridge=csbx-0123456789 address=10.211.0.2
+		bridge=csbx-0123456789 address=10.211.0.2 noted="$RUNDIR"
 	cat > "$CLOOP_DIR/.cloop/config.yaml" <<- 'Y'
 	executors:
 	  container:

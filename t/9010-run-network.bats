@@ -143,6 +143,10 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	exits 0 host cloop egress watch --all --once
 	exits 0 host cloop egress verify --all
 	has "$(cloop runs journal "$id")" "the egress filter in table cloop_sbx_container was changed and is back"
+	# A state file that says another policy than the driver installed is not believed.
+	sqlite3 "$HUB/.cloop/state.db" "UPDATE run SET egress = '{\"allow_public_internet\":true,\"all_ports\":true}' WHERE id = '$id'"
+	exits 1 host cloop egress verify --all
+	has "$output" 'the state file says another egress policy than the one that was installed'
 	cloop runs stop --grace 0s "$id" >/dev/null
 }
 

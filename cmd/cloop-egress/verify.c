@@ -105,6 +105,23 @@ static void print_gone(const struct cl_ctx *c, const struct egress_filter *f)
 			f->table, f->bridge);
 }
 
+static void print_unvouched(const struct cl_ctx *c, const struct work_filter *f)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	struct cl_err e;
+
+	(void)work_filter_unvouched(f, &e);
+	cl_buf_addf(&text, "%s on %s: what should stand is not known: %s\n  fix: %s\n", f->table,
+		f->bridge, e.msg, e.fix);
+	cl_mask(text.p, "\t\n");
+	if (c->json)
+		cl_take_json(json_pack("{s:s, s:s, s:b, s:b, s:s, s:s}", "table", f->table,
+			"bridge", f->bridge, "identical", false, "vouched", false, "problem", e.msg,
+			"fix", e.fix));
+	else
+		(void)fwrite(text.p, 1, text.len, stdout);
+}
+
 void egress_finding_print(
 	const struct cl_ctx *c, const struct work_filter *f, const struct work_finding *was)
 {
@@ -112,6 +129,10 @@ void egress_finding_print(
 
 	if (was->gone) {
 		print_gone(c, &names);
+		return;
+	}
+	if (f->unvouched) {
+		print_unvouched(c, f);
 		return;
 	}
 	print(c, &names, &was->report, &was->tables);

@@ -61,7 +61,7 @@ int egress_watched_read(struct cl_ctx *c, struct egress_watched *w, bool strict,
 
 	cl_list(c, "table", &tables);
 	work_filters_release(&w->filters);
-	if (work_filters_read(w->store, w->run_base, &w->filters, e))
+	if (work_filters_read(w->store, w->hub.dir, w->run_base, &w->filters, e))
 		return -1;
 	for (size_t i = 0; strict && i < tables.n; i++) {
 		if (stands(&w->filters, tables.v[i]))

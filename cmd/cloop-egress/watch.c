@@ -34,6 +34,8 @@ static void say(const struct cl_ctx *c, const struct work_filter *f, const char 
 			failed ? json_string(failed->msg) : json_null()));
 	} else if (failed) {
 		(void)printf("%s %s cannot be kept: %s\n", at, f->table, failed->msg);
+		if (failed->fix[0])
+			(void)printf("  fix: %s\n", failed->fix);
 	} else {
 		(void)printf(
 			"%s %s was changed%s%s and is back", at, f->table, *who ? " by " : "", who);
@@ -96,6 +98,10 @@ static int tend(struct watcher *x, const struct work_filter *f, struct cl_err *e
 	/* Where no network is, no packet passes. */
 	if (was.same || was.gone)
 		return 0;
+	if (f->unvouched) {
+		(void)work_filter_unvouched(f, e);
+		return gave_up(x, f, e);
+	}
 	/* It may have come since: who it was. */
 	if (listen_to(x, e))
 		return -1;

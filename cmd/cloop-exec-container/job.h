@@ -65,6 +65,8 @@ int job_plan_network(struct job *j, struct cl_err *e);
 /* Builds it, rules first; *net and *network are what the engine is given. */
 int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
 int job_drop_network(struct job *j, struct cl_err *e);
+/* Writes down which filter stands now, for `cloop egress verify` (work/standing.h). */
+int job_note_filter(const struct job *j, const struct store_handle *row, struct cl_err *e);
 /* Whose rows of the filter's record are this workload's; nothing where nothing filters. */
 void job_note_addresses(const struct job *j, struct shim_started *out);
 

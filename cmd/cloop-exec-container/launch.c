@@ -253,6 +253,7 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 
 	/* The network first: its namespace must be seen outside our own mount namespace. */
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
+	     job_note_filter(j, &shim_job(s)->row, e) ||
 	     job_stage(j, rd, shim_lease_dir(s), shim_lent_repos(s), &st, e) ||
 	     build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)

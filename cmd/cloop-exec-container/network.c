@@ -8,6 +8,7 @@
 #include "base/sha256.h"
 #include "base/text.h"
 #include "sys/hub.h"
+#include "work/standing.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,6 +234,14 @@ int job_make_network(struct job *j, enum ct_net *net, const char **network, stru
 	}
 }
 
+int job_note_filter(const struct job *j, const struct store_handle *row, struct cl_err *e)
+{
+	if (!j->table || (j->net_kind != JOB_NET_PREPARED && j->net_kind != JOB_NET_OURS))
+		return 0;
+	return standing_write(j->run_base, j->spec->hub, row, j->net.bridge,
+		j->has_policy ? &j->spec->egress : NULL, e);
+}
+
 void job_note_addresses(const struct job *j, struct shim_started *out)
 {
 	struct pol_addr a[2] = {j->net.address, j->net.address6};
@@ -259,6 +268,8 @@ int job_drop_network(struct job *j, struct cl_err *e)
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	cleanup_fd int lock = -1;
 
+	/* Before the rules go: whoever verifies meanwhile would take it for an attack. */
+	standing_drop(j->run_base, j->handle);
 	if (j->net_kind == JOB_NET_PREPARED)
 		return net_teardown(j->run_base, j->handle, NULL, NULL, e);
 	if (j->net_kind != JOB_NET_OURS)

@@ -3,9 +3,12 @@
  * usage: store-handle STATE.DB HANDLE live|ended [NAME=VALUE...] : a row of a workload by hand,
  * in a state file that is made when it is not there. Without HANDLE only the file is made.
  * NAME: project, network, table, netns, bridge, address, address6, started; run=ID with egress=JSON
- * adds the run that it is of.
+ * adds the run that it is of; noted=DIR writes below DIR, its runtime folders, what a driver does.
  */
+#include "base/mem.h"
 #include "store/run.h"
+#include "sys/path.h"
+#include "work/standing.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +40,31 @@ static int add_run(struct store *s, char **argv, const struct store_handle *h, s
 	r.harness = shell;
 	r.created_at = 1;
 	r.egress = value(argv, "egress");
-	return store_run_insert(s, &r, e);
+	if (store_run_insert(s, &r, e))
+		return -1;
+	return strcmp(argv[3], "live") != 0
+		       ? 0
+		       : store_run_started(s, r.id, h->id, 2, &(bool){false}, e);
+}
+
+static int note(char **argv, const struct store_handle *h, struct cl_err *e)
+{
+	cleanup_free char *dir = cl_asprintf("%s/w/%s", value(argv, "noted"), h->id);
+	cleanup_free char *hub = cl_strdup(argv[1]);
+	cleanup_eg_stack struct eg_stack stack = EG_STACK_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const char *egress = value(argv, "egress");
+
+	/* DIR/.cloop/state.db */
+	for (int i = 0; i < 2; i++)
+		*strrchr(hub, '/') = '\0';
+	if (sys_mkdirs(dir, 0700, e))
+		return -1;
+	if (egress && (cl_doc_parse(&d, CL_DOC_JSON, "egress", egress, strlen(egress), NULL, e) ||
+			      eg_stack_read(&d, d.root, &stack, e)))
+		return -1;
+	return standing_write(value(argv, "noted"), hub, h, h->bridge ? h->bridge : "",
+		egress ? &stack : NULL, e);
 }
 
 int main(int argc, char **argv)
@@ -65,7 +92,10 @@ int main(int argc, char **argv)
 		h.address6 = value(argv, "address6");
 		h.started_at =
 			value(argv, "started") ? strtoll(value(argv, "started"), NULL, 10) : 1;
-		rc = add_run(s, argv, &h, &e) || store_handle_insert(s, &h, &e) ? -1 : 0;
+		rc = add_run(s, argv, &h, &e) || store_handle_insert(s, &h, &e) ||
+				     (value(argv, "noted") && note(argv, &h, &e))
+			     ? -1
+			     : 0;
 		if (!rc && !strcmp(argv[3], "ended"))
 			rc = store_handle_end(s, argv[2], 2, &won, &e);
 	}
