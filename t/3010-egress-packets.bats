@@ -155,8 +155,9 @@ replay() {
 
 @test "silent: nothing comes back, and it is counted all the same" {
 	on_bridge "${GUIDE[@]}" --silent
-	same "$(NETASK_WAIT=0.5 rig_ask sandbox 10.4.5.6:443/tcp 10.4.5.6:53/udp '[fd00:ec2::254]:443/tcp' 1.1.1.1:443/tcp |
-		cut -f2 | tr '\n' ' ')" "silence silence silence answer "
+	same "$(NETASK_WAIT=0.5 rig_ask sandbox 10.4.5.6:443/tcp 10.4.5.6:53/udp '[fd00:ec2::254]:443/tcp' |
+		cut -f2 | sort -u)" silence
+	same "$(rig_ask sandbox 1.1.1.1:443/tcp | cut -f2)" answer
 	same "$(NETASK_WAIT=0.5 rig_ask outside 10.211.0.2:443/tcp | cut -f2)" silence
 	has "$(blocked blocked4)" "10.211.0.2 10.4.5.6 udp 53"
 }

@@ -6,7 +6,8 @@ import socket
 import sys
 import threading
 
-WAIT = float(os.environ.get("NETASK_WAIT", "3"))
+# Long, for a machine may be loaded; whoever expects silence says how long to listen for it.
+WAIT = float(os.environ.get("NETASK_WAIT", "60"))
 NAMES = {errno.ECONNREFUSED: "refused", errno.EHOSTUNREACH: "prohibited", errno.EACCES: "prohibited"}
 
 
