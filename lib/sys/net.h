@@ -9,6 +9,7 @@
  * What is where, below the run directory (NULL: /run/cloop):
  *   netns/HANDLE  the namespace, for the engine     net/HANDLE  what the run has, as JSON
  *   net/.lock     held while anything changes       net/.forwarding  what we switched on
+ *   net/HANDLE.lent  interfaces that it was lent (net_lend.h)
  * A record is written before the first change and removed after the last, so that a
  * process killed in between leaves nothing that net_teardown does not find.
  *
@@ -67,7 +68,8 @@ int net_prepare_empty(
 /*
  * Undoes what net_prepare made for the handle; anything absent is success. The table and
  * the bridge go with the last run that has them. table and network (NULL: as recorded) are
- * for a handle whose record is lost. Interfaces that were moved in must be out already.
+ * for a handle whose record is lost. Interfaces of the host that are in it go back first
+ * (net_lend.h); CL_EUNAVAIL where they cannot, and then the namespace stays.
  */
 int net_teardown(const char *rundir, const char *handle, const char *table, const char *network,
 	struct cl_err *e);

@@ -13,7 +13,13 @@
 
 struct net_link {
 	unsigned index, master;
+	unsigned lower; /* what it stands on, or a veth's other end; 0: nothing here */
+	unsigned flags; /* IFF_UP, IFF_LOOPBACK */
+	unsigned mtu;
 	char name[IFNAMSIZ];
+	char kind[16]; /* "veth", "bridge"; "": a device of the machine */
+	uint8_t mac[32];
+	size_t nmac;
 };
 struct net_links {
 	struct net_link *v;
@@ -23,6 +29,12 @@ void net_links_release(struct net_links *l);
 #define cleanup_links __attribute__((cleanup(net_links_release)))
 int net_links(struct sys_nl *nl, struct net_links *out, struct cl_err *e);
 
+/*
+ * One link by its name (or altname), or with name NULL by its index; index 0: there is none.
+ * altnames may be NULL.
+ */
+int net_link_look(struct sys_nl *nl, const char *name, unsigned index, struct net_link *out,
+	struct cl_strv *altnames, struct cl_err *e);
 /* Index of the link, 0 when there is none of that name (or altname). */
 int net_link_index(struct sys_nl *nl, const char *name, unsigned *index, struct cl_err *e);
 /* A bridge with a fixed Ethernet address, no spanning tree, no snooping, no link-local. */
@@ -40,6 +52,17 @@ int net_veth_add(struct sys_nl *nl, const char *host_if, int peer_fd, const uint
 int net_port_join(
 	struct sys_nl *nl, unsigned port, unsigned bridge, const uint8_t mac[6], struct cl_err *e);
 int net_link_up(struct sys_nl *nl, unsigned index, struct cl_err *e);
+int net_altname_delete(struct sys_nl *nl, unsigned index, const char *altname, struct cl_err *e);
+/*
+ * Moves the link into the namespace of fd as `name`, down, with this mtu (0: as it is). Its
+ * index there is the one wanted, where that is free (0: any). The name must be free there: a
+ * kernel that finds it taken has moved the link already.
+ */
+int net_link_move(struct sys_nl *nl, unsigned index, int fd, const char *name, unsigned want,
+	unsigned mtu, struct cl_err *e);
+/* Takes it down first, which the kernel wants. */
+int net_link_rename(struct sys_nl *nl, unsigned index, const char *name, struct cl_err *e);
+int net_link_mtu(struct sys_nl *nl, unsigned index, unsigned mtu, struct cl_err *e);
 /* Absent is success. */
 int net_link_delete(struct sys_nl *nl, const char *name, struct cl_err *e);
 
@@ -47,6 +70,9 @@ int net_link_delete(struct sys_nl *nl, const char *name, struct cl_err *e);
 
 /* A host address (/32, /128) that is usable at once; one that is there already is success. */
 int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a, struct cl_err *e);
+/* The same with a length of its own, so that the network that it is in is on the link. */
+int net_address_put(struct sys_nl *nl, unsigned index, const struct pol_addr *a, uint8_t length,
+	struct cl_err *e);
 /* dst over the link itself, or, with `via`, through that gateway; dst NULL: everything. */
 int net_route_add(struct sys_nl *nl, unsigned index, const struct pol_addr *dst,
 	const struct pol_addr *via, struct cl_err *e);
@@ -171,6 +197,12 @@ int net_host_put(const struct net_dirs *d, const struct net_states *all, struct 
 /* Its name for a run directory: hubs with directories of their own have a table each. */
 #define NET_HOST_NAME 24
 void net_host_table(const struct net_dirs *d, char out[NET_HOST_NAME]);
+
+/*
+ * Interfaces that are with the run go back to where they came from (net_lend_back.c). Under the
+ * lock; without a record of any it is success.
+ */
+int net_lend_undo(const struct net_dirs *d, const char *handle, struct cl_err *e);
 
 /* Removes what the run has, then its record (net_teardown.c). Under the lock. */
 int net_undo(struct net_dirs *d, const struct net_state *r, struct cl_err *e);

@@ -18,7 +18,8 @@ static size_t len(const struct pol_addr *a)
 	return a->family == 4 ? 4 : 16;
 }
 
-int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a, struct cl_err *e)
+int net_address_put(struct sys_nl *nl, unsigned index, const struct pol_addr *a, uint8_t length,
+	struct cl_err *e)
 {
 	char room[SYS_NL_SIZE], why[SYS_NL_WHY], text[POL_ADDR_TEXT];
 	struct nlmsghdr *h = mnl_nlmsg_put_header(room);
@@ -28,7 +29,7 @@ int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a,
 	h->nlmsg_type = RTM_NEWADDR;
 	h->nlmsg_flags = NLM_F_CREATE | NLM_F_EXCL;
 	m->ifa_family = af(a);
-	m->ifa_prefixlen = pol_bits(a->family);
+	m->ifa_prefixlen = length;
 	m->ifa_index = index;
 	/* Nobody else can have it: without this it is unusable for a second. */
 	if (a->family == 6)
@@ -38,6 +39,11 @@ int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a,
 	err = sys_nl_ask(nl, h, NULL, NULL, why);
 	pol_addr_text(a, text);
 	return !err || err == EEXIST ? 0 : sys_nl_fail(e, err, why, "set address %s", text);
+}
+
+int net_address_add(struct sys_nl *nl, unsigned index, const struct pol_addr *a, struct cl_err *e)
+{
+	return net_address_put(nl, index, a, pol_bits(a->family), e);
 }
 
 static struct nlmsghdr *route(char room[SYS_NL_SIZE], uint16_t type, uint16_t flags, uint8_t family,

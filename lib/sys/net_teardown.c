@@ -97,8 +97,9 @@ int net_undo(struct net_dirs *d, const struct net_state *r, struct cl_err *e)
 	unsigned bridge = 0;
 
 	if (sys_nl_open(&nl, NETLINK_ROUTE, e) || net_states(d, r->handle, &others, e) ||
-		remove_port(&nl, r, &bridge, e) || net_ns_remove(d, r->handle, e) ||
-		remove_bridge(&nl, r, bridge, &others, e) || remove_rules(d, r, &others, e))
+		remove_port(&nl, r, &bridge, e) || net_lend_undo(d, r->handle, e) ||
+		net_ns_remove(d, r->handle, e) || remove_bridge(&nl, r, bridge, &others, e) ||
+		remove_rules(d, r, &others, e))
 		return -1;
 	if (unlinkat(d->net, r->handle, 0) && errno != ENOENT)
 		return cl_fail_sys(

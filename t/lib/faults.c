@@ -2,7 +2,7 @@
 /*
  * Preloaded into a command, makes its Nth call of one kind fail, or die there:
  *
- *	T_FAULT_CALL   write, sync, rename, open, make or malloc (what each covers: below)
+ *	T_FAULT_CALL   write, sync, rename, open, make, malloc or send (what each covers: below)
  *	T_FAULT_NTH    which call of that kind, from 1
  *	T_FAULT_ERRNO  number of the error; default EIO (ENOMEM for malloc)
  *	T_FAULT_MODE   once (default), from (that one and all after it), kill (SIGKILL there)
@@ -21,13 +21,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-enum kind { WRITE, SYNC, RENAME, OPEN, MAKE, MALLOC, NKINDS };
-static const char *const names[NKINDS] = {"write", "sync", "rename", "open", "make", "malloc"};
+enum kind { WRITE, SYNC, RENAME, OPEN, MAKE, MALLOC, SEND, NKINDS };
+static const char *const names[NKINDS] = {
+	"write", "sync", "rename", "open", "make", "malloc", "send"};
 
 static struct {
 	int kind; /* -1: none */
@@ -110,6 +112,13 @@ int ftruncate(int fd, off_t n)
 int ftruncate64(int fd, off64_t n)
 {
 	return fails(WRITE) ? -1 : NEXT(ftruncate64)(fd, n);
+}
+
+/* --- send: a request to the kernel over netlink, among others --- */
+
+ssize_t sendto(int fd, const void *p, size_t n, int flags, __CONST_SOCKADDR_ARG to, socklen_t len)
+{
+	return fails(SEND) ? -1 : NEXT(sendto)(fd, p, n, flags, to, len);
 }
 
 /* --- sync --- */

@@ -6,7 +6,9 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/net.h"
+#include "sys/net_lend.h"
 #include "sys/nft_dump.h"
 #include "sys/nft_internal.h"
 #include "sys/nft_watch.h"
@@ -327,6 +329,51 @@ static int do_teardown(struct cl_err *e)
 	return net_teardown(arg("rundir"), arg("handle"), arg("table"), arg("network"), e);
 }
 
+/* lend=NAME,SOURCE,TARGET,ADDRESS,GATEWAY,MTU, as often as there are interfaces; "": none */
+static int do_lend(struct cl_err *e)
+{
+	struct net_lend v[16];
+	cleanup_strv struct cl_strv f = CL_STRV_INIT;
+	size_t n = 0;
+
+	for (char **a = args; *a && n < CL_ARRAY_LEN(v); a++)
+		if (!strncmp(*a, "lend=", 5) && ++n)
+			cl_split(*a + 5, ',', &f);
+	for (size_t i = 0; i < n; i++)
+		v[i] = (struct net_lend){.name = f.v[6 * i],
+			.source = f.v[6 * i + 1],
+			.target = f.v[6 * i + 2],
+			.address = *f.v[6 * i + 3] ? f.v[6 * i + 3] : NULL,
+			.gateway = *f.v[6 * i + 4] ? f.v[6 * i + 4] : NULL,
+			.mtu = (unsigned)strtoul(f.v[6 * i + 5], NULL, 10)};
+	return net_lend(arg("rundir"), arg("handle"), v, n, e);
+}
+
+/* keep=NAME: all but that one */
+static int do_back(struct cl_err *e)
+{
+	cleanup_strv struct cl_strv keep = CL_STRV_INIT, said = CL_STRV_INIT;
+	int rc;
+
+	if (arg("keep"))
+		cl_strv_add(&keep, arg("keep"));
+	rc = net_lend_back(arg("rundir"), arg("handle"), &keep, &said, e);
+	for (size_t i = 0; i < said.n; i++)
+		puts(said.v[i]);
+	return rc;
+}
+
+static int do_lent(struct cl_err *e)
+{
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
+	if (net_lent(arg("rundir"), arg("handle"), &names, e))
+		return -1;
+	for (size_t i = 0; i < names.n; i++)
+		puts(names.v[i]);
+	return 0;
+}
+
 static int do_list(struct cl_err *e)
 {
 	cleanup_strv struct cl_strv l = CL_STRV_INIT;
@@ -357,6 +404,9 @@ static const struct {
 	{"empty", do_empty},
 	{"teardown", do_teardown},
 	{"list", do_list},
+	{"lend", do_lend},
+	{"back", do_back},
+	{"lent", do_lent},
 };
 
 int main(int argc, char **argv)
