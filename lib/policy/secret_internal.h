@@ -31,6 +31,9 @@ int sec_selected(size_t n, size_t max, const char *what, const char *flag,
 /* A proxy's URL: something, and no blank or control character in it. */
 int sec_proxy_check(const char *p, size_t n, struct cl_err *e);
 
+/* Logins to registries: user:password, or a docker config.json with a login under "auths". */
+int sec_registry_check(const char *p, size_t n, struct cl_strv *notes, struct cl_err *e);
+
 /* The bits of the RSA private key in this PEM text, 0 when there is none. */
 unsigned sec_rsa_bits(const char *pem);
 

@@ -40,35 +40,8 @@ static int check_app(const struct payload *in, struct cl_buf *out, struct cl_err
 
 static int check_registry(const struct payload *in, struct cl_buf *out, struct cl_err *e)
 {
-	cleanup_secret_doc struct cl_doc d = CL_DOC_INIT;
-	const char *kind = sec_kinds[SEC_REGISTRY].name, *colon;
-	json_t *auths;
-
-	if (*in->p != '{') {
-		colon = memchr(in->p, ':', in->n);
-		if (!colon || colon == in->p || memchr(in->p, '\n', in->n) ||
-			memchr(in->p, '\0', in->n) || !cl_utf8_valid(in->p, in->n)) {
-			(void)sec_payload_bad(e, kind,
-				"payload is neither a docker config.json nor "
-				"user:password");
-			return cl_fix(e, "give --file ~/.docker/config.json, or one line of "
-					 "user:password");
-		}
-		cl_buf_add(out, in->p, in->n);
-		return 0;
-	}
-	if (sec_doc_parse(&d, CL_DOC_JSON, kind, in->p, in->n, e))
+	if (sec_registry_check(in->p, in->n, in->notes, e))
 		return -1;
-	auths = json_object_get(d.root, "auths");
-	if (!json_is_object(auths) || !json_object_size(auths)) {
-		(void)sec_payload_bad(e, kind, "payload has no \"auths\" with a login in it");
-		return cl_fix(e,
-			"a file that leaves the logins to a helper holds none: log in with "
-			"'docker login' and no credsStore, or give user:password");
-	}
-	if (json_object_size(d.root) > 1 && in->notes)
-		cl_strv_add(in->notes,
-			"only \"auths\" is ever delivered; every other key of the file is dropped");
 	cl_buf_add(out, in->p, in->n);
 	return 0;
 }

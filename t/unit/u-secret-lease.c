@@ -222,7 +222,8 @@ void test_registry__cut_and_wrapped(void)
 			"{\"auths\":{\"https://index.docker.io/v1/\":{\"auth\":\"eDp5\"}}}"},
 		{"{\"registries\":[\"*.gcr.io\",\"evil.test\"]}", config, NULL},
 		{"{\"registries\":[\"*.gcr.io\",\"ghcr.io\",\"quay.io\"]}", "u:pa:ss",
-			"{\"auths\":{\"ghcr.io\":{\"password\":\"pa:ss\",\"username\":\"u\"}}}"},
+			"{\"auths\":{\"ghcr.io\":{\"auth\":\"dTpwYTpzcw==\",\"password\":\"pa:ss\","
+			"\"username\":\"u\"}}}"},
 		{"{\"registries\":[\"*\"]}", "u:pass", NULL},
 	};
 
