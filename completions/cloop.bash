@@ -96,7 +96,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'sandbox') reply='check image resolve' ;;
 	'sandbox image') reply='check' ;;
 	'sandbox check') reply=" --format --strict --project --dir --json --help"; kind=file ;;
-	'sandbox image check') reply=" --policy --refs-file --dir --json --help" ;;
+	'sandbox image check') reply=" --policy --refs-file --resolve --dir --json --help" ;;
 	'sandbox resolve') reply=" --project --dir --json --help"; kind=file ;;
 	'secret') reply='mint list show delete grant grants revoke access leases holders blast sweep lease why app' ;;
 	'secret app') reply='installations repositories' ;;

@@ -5,7 +5,7 @@ set -eu
 
 build="gcc libc6-dev musl-tools libjansson-dev libyaml-dev libsqlite3-dev libmd-dev libsodium-dev libnftnl-dev libmnl-dev libssl-dev libcurl4-openssl-dev git ca-certificates"
 engine="podman runc conmon netavark catatonit nftables iproute2 busybox-static jq"
-tests="bats python3-jsonschema python3-yaml btrfs-progs crun runsc strace mandoc docker.io docker-registry iptables python3 socat util-linux procps curl sqlite3 zsh fish nginx-light fcgiwrap openssl"
+tests="bats python3-jsonschema python3-yaml btrfs-progs crun runsc strace mandoc docker.io docker-registry iptables python3 socat util-linux procps curl sqlite3 zsh fish nginx-light fcgiwrap openssl apache2-utils"
 # A kubectl of another origin serves as well, and its package does not go together with Debian's.
 command -v kubectl >/dev/null || tests="$tests kubernetes-client"
 lint="clang clang-format libclang-rt-14-dev cppcheck shellcheck universal-ctags mandoc zsh fish"

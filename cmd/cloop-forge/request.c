@@ -131,8 +131,12 @@ int forge_ask(struct forge *f, const struct forge_call *call, struct http_answer
 		"Accept: " GH_ACCEPT, "X-GitHub-Api-Version: " GH_VERSION, NULL};
 	cleanup_free char *url = cl_asprintf("%s%s", f->base_url, call->path);
 	int64_t left = f->deadline - sys_mono_ms();
-	struct http_request r = {call->method, url, headers, call->bearer, call->body,
-		call->timeout_ms ? call->timeout_ms : left};
+	struct http_request r = {.method = call->method,
+		.url = url,
+		.headers = headers,
+		.bearer = call->bearer,
+		.body = call->body,
+		.timeout_ms = call->timeout_ms ? call->timeout_ms : left};
 
 	if (!call->timeout_ms && left > f->to.timeout_ms)
 		r.timeout_ms = f->to.timeout_ms;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* image check: would the hub let a project name this image? Nothing is looked at but the name. */
+/*
+ * image check: would the hub let a project name this image? Nothing is looked at but the name, unless
+ * --resolve asks for more.
+ */
 #include "sandbox_cmd.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -7,6 +10,7 @@
 #include "policy/imagepolicy.h"
 #include "sys/hub.h"
 #include "work/ctx.h"
+#include "work/registry.h"
 
 #include <errno.h>
 #include <string.h>
@@ -17,7 +21,9 @@
 struct judge {
 	struct ip_policy policy;
 	struct ip_decision *d;
-	bool json, refused;
+	bool json, refused, resolve;
+	struct sbx_pinner pinner;
+	struct sbx_pin pin; /* of the decision, with resolve */
 	struct cl_buf out;
 };
 
@@ -63,6 +69,21 @@ static int hub_policy(const struct cl_ctx *c, struct judge *j, struct cfg *cfg, 
 	return 0;
 }
 
+/* With a policy of its own the check needs no hub; where there is one, it says what it reaches. */
+static void find_reach(const struct cl_ctx *c, struct judge *j, struct cfg *cfg)
+{
+	cleanup_hub struct hub hub = HUB_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	const struct cfg_executor *x;
+	struct cl_err e;
+
+	if (!cfg->file && !hub_from_ctx(c, &hub, &e))
+		(void)hub_config(&hub, geteuid(), &d, cfg, &e);
+	j->pinner.reach = work_registry_reach(cfg);
+	if (!cfg_executor_find(cfg, NULL, &x, &e))
+		j->pinner.runtime = x->runtime;
+}
+
 /* What a person reads; the reference as it was written, fit for a terminal. */
 static void as_text(struct judge *j)
 {
@@ -75,6 +96,8 @@ static void as_text(struct judge *j)
 	if (d->allowed) {
 		cl_buf_adds(&j->out, d->needs_pin ? " (not pinned: the run pins it)" : "");
 		cl_buf_adds(&j->out, d->needs_signature ? " (needs a signature)" : "");
+		if (j->resolve)
+			sbx_pin_text(&j->pin, &j->out);
 	} else {
 		cl_buf_addf(
 			&j->out, " \u2014 %s: %s\n  fix: %s", d->rule, d->reason, d->remediation);
@@ -83,16 +106,48 @@ static void as_text(struct judge *j)
 	cl_buf_addc(&j->out, '\n');
 }
 
+/* The digest that was found is judged too; what needs one and has none is refused. */
+static void resolve(struct judge *j)
+{
+	struct ip_decision *d = j->d;
+
+	sbx_pin(&j->pinner, &d->ref, &j->pin);
+	if (j->pin.pinned || !d->needs_signature)
+		return;
+	ip_refuse(d, IP_RULE_RESOLUTION,
+		"pull it and push it to a registry that can be asked, or name it by its digest",
+		"image '%s' must be signed, and no digest is known that a signature could be over: "
+		"%.300s",
+		d->ref.original, j->pin.registry_error ? j->pin.registry_error : "");
+}
+
+/* The answer is one object: what was found goes in before its end. */
+static void as_json(struct judge *j)
+{
+	ip_decision_json(j->d, &j->out);
+	if (j->resolve && j->d->allowed) {
+		json_t *o = sbx_pin_json(&j->pin);
+		cleanup_free char *text = cl_json_text(o);
+
+		json_decref(o);
+		j->out.p[--j->out.len] = '\0';
+		cl_buf_addf(&j->out, ",\"resolved\":%s}", text);
+	}
+	cl_buf_addc(&j->out, '\n');
+}
+
 static void judge(struct judge *j, const char *reference)
 {
 	ip_decide(&j->policy, reference, j->d);
+	if (j->resolve && j->d->allowed)
+		resolve(j);
 	j->refused = j->refused || !j->d->allowed;
 	if (j->json) {
-		ip_decision_json(j->d, &j->out);
-		cl_buf_addc(&j->out, '\n');
+		as_json(j);
 	} else {
 		as_text(j);
 	}
+	sbx_pin_release(&j->pin);
 }
 
 /* A NUL would end the text early: it is judged as the control character that it is. */
@@ -141,7 +196,8 @@ int sbx_image_check(struct cl_ctx *c, struct cl_err *e)
 	cleanup_ip_policy struct ip_policy own = IP_POLICY_INIT;
 	cleanup_cfg struct cfg cfg = CFG_INIT;
 	cleanup_free struct ip_decision *d = cl_malloc(sizeof(*d));
-	struct judge j = {.d = d, .json = c->json, .out = CL_BUF_INIT};
+	struct judge j = {
+		.d = d, .json = c->json, .resolve = cl_flag(c, "resolve"), .out = CL_BUF_INIT};
 	int rc;
 
 	if (!c->noperands && !refs)
@@ -152,7 +208,10 @@ int sbx_image_check(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (file)
 		j.policy = own;
+	if (j.resolve)
+		find_reach(c, &j, &cfg);
 	rc = judge_all(c, &j, e);
+	json_decref(j.pinner.reach);
 	cl_buf_release(&j.out);
 	return rc ? rc : j.refused;
 }

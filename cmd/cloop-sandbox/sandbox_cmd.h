@@ -4,6 +4,7 @@
 #define CLOOP_SANDBOX_CMD_H
 
 #include "cli/cli.h"
+#include "policy/imageref.h"
 #include "policy/sandbox.h"
 
 /* One file that was asked about, and what came of it. */
@@ -43,6 +44,30 @@ void sbx_report_sarif(const struct sbx_target *t, size_t n);
 
 /* Prints with control characters masked: a report quotes untrusted text. */
 void sbx_put(const char *text, size_t len);
+
+/* image_resolve.c: which digest a reference stands for. */
+#define SBX_DIGEST 136
+struct sbx_pin {
+	char *pinned;              /* what a run here would record; NULL: not known */
+	char store[SBX_DIGEST];    /* of that name in the engine's store; "": none */
+	char registry[SBX_DIGEST]; /* what the registry has for it; "" */
+	char id[SBX_DIGEST];       /* of the store's image; "" */
+	char platform[SBX_DIGEST]; /* of an index, the image for this machine; "" */
+	char *registry_error;      /* why the registry's is not known; NULL */
+	bool in_store, moved;
+};
+#define SBX_PIN_INIT ((struct sbx_pin){0})
+void sbx_pin_release(struct sbx_pin *p);
+#define cleanup_sbx_pin __attribute__((cleanup(sbx_pin_release)))
+struct sbx_pinner {
+	const char *runtime; /* the engine; NULL: whichever there is */
+	json_t *reach;       /* work_registry_reach() */
+};
+/* Asks the engine's store and the registry; what is not known is in *out. */
+void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *out);
+json_t *sbx_pin_json(const struct sbx_pin *p);
+/* Lines of two blanks that follow the verdict, each with its '\n' in front. */
+void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out);
 
 int sbx_check(struct cl_ctx *c, struct cl_err *e);
 int sbx_resolve(struct cl_ctx *c, struct cl_err *e);

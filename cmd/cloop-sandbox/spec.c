@@ -82,6 +82,10 @@ static const struct cl_opt image_opts[] = {
 		.arg = "FILE",
 		.help = "judge each line of this file too, - for standard input",
 		.complete = CL_COMP_FILE},
+	{.name = "resolve",
+		.type = CL_FLAG,
+		.help = "also say which digest it stands for, in the engine's store and at its "
+			"registry"},
 	{0},
 };
 
@@ -105,6 +109,8 @@ static const struct cl_example image_examples[] = {
 	{"git grep -h '^image: ' -- '*/sandbox.yaml' | cut -c8- | cloop sandbox image check --json "
 	 "--refs-file -",
 		"every image of a repository, under the hub's policy", false},
+	{"cloop sandbox image check --resolve ghcr.io/acme/tools:1",
+		"which digest the tag stands for now, here and at the registry", false},
 	{0},
 };
 
@@ -134,6 +140,8 @@ static const struct cl_verb verbs[] = {
 
 static const struct cl_text environment[] = {
 	CL_ROWS_ENV_HUB,
+	{"DOCKER_CONFIG", "folder of docker's config.json, where a registry's login may be"},
+	{"REGISTRY_AUTH_FILE", "file of logins, as podman login writes it"},
 	{0},
 };
 

@@ -8,6 +8,7 @@
 #include "policy/container.h"
 #include "policy/extra_args.h"
 #include "policy/imageref.h"
+#include "policy/oci.h"
 #include "policy/runtime_name.h"
 
 #include <string.h>
@@ -156,6 +157,16 @@ int cfg_check_image(const char *text, struct cl_err *e)
 	struct ir_ref r;
 
 	return ir_parse(text, &r, e);
+}
+
+int cfg_check_plain_registry(const char *text, struct cl_err *e)
+{
+	char host[IR_MAX + 1];
+
+	if (ir_registry(text, host) && !strcmp(host, text) && oci_loopback(text))
+		return 0;
+	(void)cl_fail(e, CL_EDATA, "'%s' is no registry on this host's loopback", text);
+	return cl_fix(e, "write for example localhost:5000; every other registry must speak TLS");
 }
 
 int cfg_check_label(const char *text, struct cl_err *e)

@@ -22,8 +22,9 @@ int cfg_check_label(const char *text, struct cl_err *e);  /* "name=value" */
 int cfg_check_listen(const char *text, struct cl_err *e); /* host:port */
 int cfg_check_network(const char *text, struct cl_err *e);
 int cfg_check_oci_runtime(const char *text, struct cl_err *e);
-int cfg_check_origin(const char *text, struct cl_err *e); /* http or https, no path */
-int cfg_check_path(const char *text, struct cl_err *e);   /* absolute */
+int cfg_check_plain_registry(const char *text, struct cl_err *e); /* host:port of loopback */
+int cfg_check_origin(const char *text, struct cl_err *e);         /* http or https, no path */
+int cfg_check_path(const char *text, struct cl_err *e);           /* absolute */
 int cfg_check_pool(const char *text, struct cl_err *e);
 int cfg_check_resolver(const char *text, struct cl_err *e); /* address, address:port */
 

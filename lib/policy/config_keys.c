@@ -27,6 +27,7 @@
 #define KUG "executors.kube_guard."
 #define KUB "executors.kubernetes."
 #define IMG "sandbox.image_policy."
+#define REG "sandbox.registry."
 
 /* clang-format off */
 static const struct cfg_key keys[] = {
@@ -261,6 +262,20 @@ static const struct cfg_key keys[] = {
 	K(IMG "require_digest", BOOL, "false", "image-policy", "refuse an image that is only named by a tag"),
 	K(IMG "require_signature", BOOL, "false", "image-policy",
 		"refuse an image without a signature that verifies; needs a key or an identity"),
+	K("sandbox.registry", MAP, NULL, "image-policy", "how image registries are asked for digests and signatures"),
+	K(REG "auth_file", STR, NULL, "image-policy",
+		"logins, as podman login writes them; unset takes those of docker and podman of the hub's user",
+		.check = cfg_check_path),
+	K(REG "certs_dir", STR, NULL, "image-policy",
+		"folders of certificates by host, as /etc/containers/certs.d has them and before it",
+		.check = cfg_check_path),
+	K(REG "cosign", STR, NULL, "image-policy", "the cosign that is run for cosign_identities; unset: the one on the system's path",
+		.check = cfg_check_path),
+	K(REG "plain_http", STRS, NULL, "image-policy", "registries on loopback that are spoken to without TLS",
+		.items = 64, .check = cfg_check_plain_registry),
+	K(REG "proxy", STR, NULL, "image-policy",
+		"HTTP proxy on the way there, as http://host:port; the environment's is never used",
+		.check = cfg_check_origin),
 	K("secrets", MAP, NULL, "secrets", "where the secret store finds its root key, and how it reaches GitHub"),
 	K("secrets.github", MAP, NULL, "secrets", "how GitHub's API is reached for a github_app"),
 	K("secrets.github.ca_file", STR, NULL, "secrets",

@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #define CONNECT_MS 10000
+/* Of a field that is joined. */
+#define FIELD_MAX 8192
 /* Where a system keeps the certificates that it trusts, by their hashes (openssl-rehash(1)). */
 #define SYSTEM_CERTS "/etc/ssl/certs"
 
@@ -78,6 +80,17 @@ static void take_text(char **to, const char *value)
 	*to = cl_strdup(value);
 }
 
+/* A field that may come more than once (RFC 9110 5.3). */
+static void join_text(char **to, const char *value)
+{
+	char *before = *to;
+
+	if (before && strlen(before) + strlen(value) > FIELD_MAX)
+		return;
+	*to = before && *before ? cl_asprintf("%s, %s", before, value) : cl_strdup(value);
+	free(before);
+}
+
 /* Both forms of RFC 9110 10.2.3. */
 static int64_t seconds_until(const char *value)
 {
@@ -117,6 +130,10 @@ static size_t take_header(char *p, size_t size, size_t n, void *arg)
 		take_text(&a->content_type, value);
 	else if (!strcasecmp(line, "location"))
 		take_text(&a->location, value);
+	else if (!strcasecmp(line, "www-authenticate"))
+		join_text(&a->challenge, value);
+	else if (!strcasecmp(line, "docker-content-digest"))
+		take_text(&a->digest, value);
 	else if (!strcasecmp(line, "retry-after"))
 		a->retry_after = seconds_until(value);
 	else if (!strcasecmp(line, "x-ratelimit-remaining"))
@@ -132,6 +149,8 @@ void http_answer_release(struct http_answer *a)
 {
 	free(a->content_type);
 	free(a->location);
+	free(a->challenge);
+	free(a->digest);
 	cl_buf_release(&a->body);
 	*a = HTTP_ANSWER_INIT;
 }
@@ -140,11 +159,24 @@ void http_answer_release(struct http_answer *a)
 
 #define SET(h, option, value) (curl_easy_setopt((h)->curl, CURLOPT_##option, (value)) == CURLE_OK)
 
+static bool trust_pem(struct http *h)
+{
+	struct curl_blob pem = {
+		(void *)(uintptr_t)h->to->ca_pem, strlen(h->to->ca_pem), CURL_BLOB_COPY};
+
+	return SET(h, CAINFO_BLOB, &pem);
+}
+
 static bool trust(struct http *h)
 {
 	if (!SET(h, SSL_VERIFYPEER, 1L) || !SET(h, SSL_VERIFYHOST, 2L) ||
 		!SET(h, SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2))
 		return false;
+	if (h->to->cert_file &&
+		(!SET(h, SSLCERT, h->to->cert_file) || !SET(h, SSLKEY, h->to->key_file)))
+		return false;
+	if (h->to->ca_pem)
+		return trust_pem(h) && SET(h, CAPATH, SYSTEM_CERTS);
 	return !h->to->ca_file || (SET(h, CAINFO, h->to->ca_file) && SET(h, CAPATH, SYSTEM_CERTS));
 }
 
@@ -157,7 +189,8 @@ static bool bound(struct http *h, int64_t timeout_ms)
 
 static bool prepare(struct http *h)
 {
-	return trust(h) && SET(h, ERRORBUFFER, h->error) && SET(h, PROTOCOLS_STR, "https") &&
+	return trust(h) && SET(h, ERRORBUFFER, h->error) &&
+	       SET(h, PROTOCOLS_STR, h->to->plain ? "http,https" : "https") &&
 	       SET(h, FOLLOWLOCATION, 0L) && SET(h, NOSIGNAL, 1L) && SET(h, NOPROGRESS, 1L) &&
 	       /* An empty one keeps libcurl from asking the environment. */
 	       SET(h, PROXY, h->to->proxy ? h->to->proxy : "") && SET(h, NOPROXY, "") &&
@@ -226,6 +259,7 @@ static const struct {
 	{CURLE_PEER_FAILED_VERIFICATION, "http_tls", "the certificate of %s is not trusted"},
 	{CURLE_SSL_CACERT_BADFILE, "http_tls",
 		"cannot read the certificates that are to vouch for %s"},
+	{CURLE_SSL_CERTPROBLEM, "http_tls", "the client certificate for %s cannot be used"},
 	{CURLE_SSL_CONNECT_ERROR, "http_tls", "%s does not speak TLS as it must"},
 	{CURLE_PARTIAL_FILE, "http_broken", "the answer of %s broke off"},
 	{CURLE_GOT_NOTHING, "http_broken", "%s hung up without an answer"},
@@ -295,6 +329,11 @@ static struct curl_slist *headers_of(const struct http_request *r, bool *ok)
 		cl_buf_addf(&line, "Authorization: Bearer %s", r->bearer);
 		list = add(list, line.p, ok);
 	}
+	cl_buf_reset(&line);
+	if (r->basic) {
+		cl_buf_addf(&line, "Authorization: Basic %s", r->basic);
+		list = add(list, line.p, ok);
+	}
 	if (r->body)
 		list = add(list, "Content-Type: application/json", ok);
 	/* No wait for a "100 Continue". */
@@ -331,5 +370,9 @@ int http_ask(
 		out->content_type = cl_strdup("");
 	if (!out->location)
 		out->location = cl_strdup("");
+	if (!out->challenge)
+		out->challenge = cl_strdup("");
+	if (!out->digest)
+		out->digest = cl_strdup("");
 	return rc == CURLE_OK ? 0 : failed(h, r, rc, e);
 }

@@ -32,8 +32,9 @@ void work_engine_env(struct cl_strv *out)
 	 * cgroup, where nobody would find it. */
 	static const char *const names[] = {"HOME", "XDG_RUNTIME_DIR", "XDG_DATA_HOME",
 		"XDG_CONFIG_HOME", "CONTAINERS_CONF", "CONTAINERS_STORAGE_CONF",
-		"CONTAINERS_REGISTRIES_CONF", "DOCKER_HOST", "DOCKER_CONFIG", "TMPDIR",
-		"CLOOP_RUN_DIR", "CLOOP_HUBS", "ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+		"CONTAINERS_REGISTRIES_CONF", "DOCKER_HOST", "DOCKER_CONFIG", "REGISTRY_AUTH_FILE",
+		"TMPDIR", "CLOOP_RUN_DIR", "CLOOP_HUBS", "ASAN_OPTIONS", "UBSAN_OPTIONS",
+		"LSAN_OPTIONS"};
 
 	cl_strv_add(out, "PATH=" SYS_PATH);
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {

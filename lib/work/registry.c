@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/registry.h"
+#include "base/err_json.h"
+#include "base/mem.h"
+#include "cli/cli.h"
+#include "sys/proc.h"
+#include "work/paths.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRAM "cloop-registry"
+/* It bounds itself; this is for one that does not. */
+#define RESOLVE_MS 90000
+
+json_t *work_registry_reach(const struct cfg *c)
+{
+	static const char *const names[] = {
+		"auth_file", "certs_dir", "cosign", "plain_http", "proxy"};
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {
+		cleanup_free char *path = cl_asprintf("sandbox.registry.%s", names[i]);
+		const struct cfg_value *v = cfg_value(c, path);
+
+		if (v && v->value && !json_is_null(v->value))
+			(void)json_object_set(o, names[i], v->value);
+	}
+	return o;
+}
+
+static int failed(const char *verb, const struct sys_run *r, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_free char *first = sys_first_line(&r->err);
+
+	if (!cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r->err.p, r->err.len, NULL, e))
+		return cl_err_from_json(d.root, e);
+	return cl_fail(e, CL_EBUG, PROGRAM " %s ended with status %d: %s", verb, r->status, first);
+}
+
+static int ask(
+	char *verb, const json_t *request, int64_t timeout_ms, json_t **out, struct cl_err *e)
+{
+	cleanup_free char *path = cl_sibling(PROGRAM), *text = cl_json_text(request);
+	char *argv[] = {(char *)(uintptr_t)PROGRAM, verb, (char *)(uintptr_t) "--json", NULL};
+	cleanup_strv struct cl_strv env = CL_STRV_INIT;
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+
+	work_engine_env(&env);
+	r.spawn.path = path;
+	r.spawn.argv = argv;
+	r.spawn.envp = env.v;
+	r.spawn.new_session = true;
+	r.input = text;
+	r.input_len = strlen(text);
+	r.timeout_ms = timeout_ms;
+	if (sys_run(&r, e))
+		return -1;
+	if (r.status)
+		return failed(verb, &r, e);
+	if (cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r.out.p, r.out.len, NULL, e))
+		return -1;
+	*out = json_incref(d.root);
+	return 0;
+}
+
+static json_t *request_of(const json_t *reach, const char *reference)
+{
+	json_t *o = json_pack("{s:o}", "reference", cl_json_string(reference));
+
+	if (reach)
+		(void)json_object_set_new(o, "reach", json_deep_copy(reach));
+	return o;
+}
+
+int work_registry_resolve(
+	const json_t *reach, const char *reference, json_t **out, struct cl_err *e)
+{
+	json_t *o = request_of(reach, reference);
+	char verb[] = "resolve";
+	int rc = ask(verb, o, RESOLVE_MS, out, e);
+
+	json_decref(o);
+	return rc;
+}
