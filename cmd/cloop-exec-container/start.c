@@ -111,7 +111,7 @@ int cmd_start(struct cl_ctx *c, struct cl_err *e)
 int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_handle_in struct handle_in in = {.doc = CL_DOC_INIT};
-	cleanup_free char *base = work_run_base(), *logs = NULL;
+	cleanup_free char *base = NULL, *logs = NULL;
 	struct shim_job sj;
 	cleanup_job struct job j;
 	bool won = false;
@@ -134,7 +134,7 @@ int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	store_close(in.store);
 	in.store = NULL;
-	j.run_base = base;
+	j.run_base = base = work_base_of(&in.row);
 	logs = cl_asprintf("%s/.cloop/logs", in.hub);
 	meta = json_loads(in.row.meta, 0, NULL);
 	sj = (struct shim_job){.state_path = in.state,

@@ -185,3 +185,21 @@ int store_handle_each(struct store *s, const char *executor_id, bool ended_too, 
 		rc = fn(db_row_at(&rows, i), arg, e);
 	return rc;
 }
+
+int store_handle_bases(struct store *s, struct cl_strv *out, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+
+	if (db_prepare(s,
+		    "SELECT DISTINCT substr(runtime_dir, 1, length(runtime_dir) - length(id) - 3) "
+		    "FROM handle WHERE runtime_dir LIKE '/%/w/' || id ORDER BY 1",
+		    &st, e))
+		return -1;
+	while (!db_step(s, st, &row, e)) {
+		if (!row)
+			return 0;
+		cl_strv_add(out, (const char *)sqlite3_column_text(st, 0));
+	}
+	return -1;
+}

@@ -172,5 +172,10 @@ typedef int (*store_handle_fn)(const struct store_handle *h, void *arg, struct c
 int store_handle_each(struct store *s, const char *executor_id, bool ended_too, store_handle_fn fn,
 	void *arg, struct cl_err *e);
 json_t *store_handle_json(const struct store_handle *h);
+/*
+ * The directories "<base>" of all rows whose runtime_dir is "<base>/w/<id>", each once; added to
+ * out: a workload may have been started with another run directory than ours.
+ */
+int store_handle_bases(struct store *s, struct cl_strv *out, struct cl_err *e);
 
 #endif

@@ -73,6 +73,12 @@ int net_prepare_empty(
  */
 int net_teardown(const char *rundir, const char *handle, const char *table, const char *network,
 	struct cl_err *e);
+/*
+ * *left: the kernel has what the runs of this run directory share (cloop_net), though the
+ * directory may have been removed under them. What was switched on for them is then recorded
+ * again, so that net_teardown of the last run switches it off.
+ */
+int net_recover(const char *rundir, bool *left, struct cl_err *e);
 /* Handles that have a namespace or a record, sorted; added to handles. */
 int net_list(const char *rundir, struct cl_strv *handles, struct cl_err *e);
 /*

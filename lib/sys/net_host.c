@@ -58,6 +58,22 @@ static void lock_host(struct net_dirs *d)
 /* An empty chain of the table says "4 eth0": readers need not understand its rules. */
 #define OPENED_CHAIN "opened-"
 
+static int opened_by(const char *table, struct cl_strv *out, struct cl_err *e)
+{
+	cleanup_ruleset struct vf_ruleset r = VF_RULESET_INIT;
+
+	if (nft_dump_read(NFPROTO_INET, table, &r, e))
+		return -1;
+	for (size_t k = 0; k < r.nchains; k++) {
+		const char *name = r.chains[k].name;
+
+		if (cl_starts(name, OPENED_CHAIN "4-") || cl_starts(name, OPENED_CHAIN "6-"))
+			cl_strv_addf(out, "%c %s", name[sizeof(OPENED_CHAIN) - 1],
+				name + sizeof(OPENED_CHAIN) + 1);
+	}
+	return 0;
+}
+
 /* What the tables of other hubs say that they switched on. */
 static int opened_by_others(const struct net_dirs *d, struct cl_strv *out, struct cl_err *e)
 {
@@ -67,22 +83,9 @@ static int opened_by_others(const struct net_dirs *d, struct cl_strv *out, struc
 	net_host_table(d, own);
 	if (nft_tables(NET_HOST_TABLE, &tables, e))
 		return -1;
-	for (size_t i = 0; i < tables.n; i++) {
-		cleanup_ruleset struct vf_ruleset r = VF_RULESET_INIT;
-
-		if (!strcmp(tables.v[i], own))
-			continue;
-		if (nft_dump_read(NFPROTO_INET, tables.v[i], &r, e))
+	for (size_t i = 0; i < tables.n; i++)
+		if (strcmp(tables.v[i], own) != 0 && opened_by(tables.v[i], out, e))
 			return -1;
-		for (size_t k = 0; k < r.nchains; k++) {
-			const char *name = r.chains[k].name;
-
-			if (cl_starts(name, OPENED_CHAIN "4-") ||
-				cl_starts(name, OPENED_CHAIN "6-"))
-				cl_strv_addf(out, "%c %s", name[sizeof(OPENED_CHAIN) - 1],
-					name + sizeof(OPENED_CHAIN) + 1);
-		}
-	}
 	return 0;
 }
 
@@ -347,4 +350,27 @@ int net_host_close(
 	nft_batch_table(b, NFPROTO_INET, table);
 	nft_remove_table(b);
 	return opened_write(d, &none, e);
+}
+
+int net_recover(const char *rundir, bool *left, struct cl_err *e)
+{
+	cleanup_dirs struct net_dirs d = NET_DIRS_INIT;
+	cleanup_strv struct cl_strv tables = CL_STRV_INIT, opened = CL_STRV_INIT,
+				    said = CL_STRV_INIT;
+	char own[NET_HOST_NAME];
+
+	*left = false;
+	d.root = cl_strdup(rundir ? rundir : NET_RUN_DIR);
+	net_host_table(&d, own);
+	if (nft_tables(NET_HOST_TABLE, &tables, e))
+		return -1;
+	*left = cl_strv_has(&tables, own);
+	if (!*left)
+		return 0;
+	net_dirs_close(&d);
+	if (net_dirs_open(&d, rundir, true, e) || opened_read(&d, &opened, e))
+		return -1;
+	if (opened.n)
+		return 0;
+	return opened_by(own, &said, e) || opened_write(&d, &said, e) ? -1 : 0;
 }

@@ -15,6 +15,7 @@
 #include "work/app_token.h"
 #include "work/blocked.h"
 #include "work/driver.h"
+#include "work/paths.h"
 #include "work/rundir.h"
 
 #include <dirent.h>
@@ -109,12 +110,12 @@ void sweep_orphans(struct sweep *s, struct store *store)
 			reap(s, &s->cfg->executors[i]);
 }
 
-static void prepared(struct sweep *s, struct store *store)
+static void prepared(struct sweep *s, struct store *store, const char *base)
 {
 	cleanup_strv struct cl_strv handles = CL_STRV_INIT;
 	struct cl_err e;
 
-	if (net_list(s->run_base, &handles, &e))
+	if (net_list(base, &handles, &e))
 		return;
 	for (size_t i = 0; i < handles.n; i++) {
 		cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
@@ -123,10 +124,96 @@ static void prepared(struct sweep *s, struct store *store)
 			store_handle_get(store, handles.v[i], &h, &e))
 			continue;
 		/* Its supervisor has done so, if it had the time. */
-		(void)blocked_settle(store, &h, s->run_base, &e);
-		if (!net_teardown(s->run_base, handles.v[i], NULL, NULL, &e))
+		(void)blocked_settle(store, &h, base, &e);
+		if (!net_teardown(base, handles.v[i], NULL, NULL, &e))
 			did(s, "the network", handles.v[i]);
 	}
+}
+
+/* ---- run directories that were removed under their runs ---- */
+
+struct unrecorded {
+	struct sweep *s;
+	const char *base;
+	size_t live;
+	struct cl_strv handles, tables, networks; /* of one length; ended, with a network of ours */
+};
+
+static int on_row(const struct store_handle *h, void *arg, struct cl_err *e)
+{
+	struct unrecorded *u = arg;
+	cleanup_free char *base = work_base_of(h);
+
+	(void)e;
+	if (strcmp(base, u->base) != 0 || !h->netns || !h->network)
+		return 0;
+	if (strcmp(h->state, "ended") != 0) {
+		u->live++;
+		return 0;
+	}
+	cl_strv_add(&u->handles, h->id);
+	cl_strv_add(&u->tables, h->nft_table ? h->nft_table : "");
+	cl_strv_add(&u->networks, h->network);
+	return 0;
+}
+
+/* By the names in their rows, as nothing else knows of them. */
+static void by_name(struct unrecorded *u)
+{
+	struct cl_err e;
+
+	for (size_t i = 0; i < u->handles.n; i++) {
+		const char *table = *u->tables.v[i] ? u->tables.v[i] : NULL;
+
+		if (net_teardown(u->base, u->handles.v[i], table, u->networks.v[i], &e))
+			sweep_trouble(u->s, u->base, &e);
+	}
+	u->s->collected++;
+	sweep_did(u->s, "removed the networks of runs below '%s', which is not there any more",
+		u->base);
+}
+
+static void removed_base(struct sweep *s, struct store *store, const char *base)
+{
+	struct unrecorded u = {s, base, 0, CL_STRV_INIT, CL_STRV_INIT, CL_STRV_INIT};
+	bool left = false;
+	struct cl_err e;
+
+	if (net_recover(base, &left, &e) || !left)
+		return;
+	if (store_handle_each(store, NULL, true, on_row, &u, &e)) {
+		sweep_trouble(s, base, &e);
+	} else if (u.live) {
+		(void)cl_fail(&e, CL_EBUSY,
+			"the run directory was removed under %zu live workload%s: their network "
+			"stays until they end",
+			u.live, u.live == 1 ? "" : "s");
+		sweep_trouble(s, base, &e);
+	} else {
+		by_name(&u);
+	}
+	cl_strv_release(&u.handles);
+	cl_strv_release(&u.tables);
+	cl_strv_release(&u.networks);
+}
+
+/*
+ * Ours and those that other workloads of this hub were started with: who sweeps need not know
+ * of them.
+ */
+static void bases(struct sweep *s, struct store *store, struct cl_strv *out)
+{
+	cleanup_strv struct cl_strv all = CL_STRV_INIT;
+	struct cl_err e;
+
+	cl_strv_add(out, s->run_base);
+	if (store_handle_bases(store, &all, &e)) {
+		sweep_trouble(s, "run directories", &e);
+		return;
+	}
+	for (size_t i = 0; i < all.n; i++)
+		if (!cl_strv_has(out, all.v[i]))
+			cl_strv_add(out, all.v[i]);
 }
 
 /* Entries of a directory; an absent one has none. */
@@ -161,9 +248,9 @@ static int end_tokens(const struct store_lease *l, void *arg, struct cl_err *e)
 	return 0;
 }
 
-static void rundirs(struct sweep *s, struct store *store)
+static void rundirs(struct sweep *s, struct store *store, const char *base)
 {
-	cleanup_free char *dir = cl_asprintf("%s/w", s->run_base);
+	cleanup_free char *dir = cl_asprintf("%s/w", base);
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
 
 	entries(dir, &names);
@@ -173,7 +260,7 @@ static void rundirs(struct sweep *s, struct store *store)
 
 		if (!left_over(store, names.v[i]))
 			continue;
-		rundir_init(&rd, s->run_base, names.v[i]);
+		rundir_init(&rd, base, names.v[i]);
 		(void)store_lease_each(store,
 			&(struct store_lease_filter){.sandbox = names.v[i], .ended_too = true},
 			end_tokens, &(struct ending){s, store, &rd}, &e);
@@ -223,7 +310,11 @@ static void refusals(struct sweep *s, struct store *store)
 
 void sweep_staging(struct sweep *s, struct store *store)
 {
-	rundirs(s, store);
+	cleanup_strv struct cl_strv dirs = CL_STRV_INIT;
+
+	bases(s, store, &dirs);
+	for (size_t i = 0; i < dirs.n; i++)
+		rundirs(s, store, dirs.v[i]);
 	logs(s, store);
 }
 
@@ -242,18 +333,13 @@ static bool handle_of(const char *point, const char *below, char out[STORE_HANDL
  * What was bound for a workload and is still there, where a docker daemon had to see it: the
  * deepest first, never through a link, and gone from the tree at once though it may be in use.
  */
-void sweep_mounts(struct sweep *s, struct store *store)
+static void mounts(
+	struct sweep *s, struct store *store, const struct mountinfo *table, const char *base)
 {
-	cleanup_free char *below = cl_asprintf("%s/w", s->run_base);
+	cleanup_free char *below = cl_asprintf("%s/w", base);
 	cleanup_strv struct cl_strv points = CL_STRV_INIT;
-	cleanup_mountinfo struct mountinfo table = MOUNTINFO_INIT;
-	struct cl_err e;
 
-	if (mountinfo_read(&table, &e)) {
-		sweep_trouble(s, "mounts", &e);
-		return;
-	}
-	mountinfo_below(&table, below, &points);
+	mountinfo_below(table, below, &points);
 	for (size_t i = points.n; i-- > 0;) {
 		char handle[STORE_HANDLE_ID];
 
@@ -263,9 +349,35 @@ void sweep_mounts(struct sweep *s, struct store *store)
 	}
 }
 
+void sweep_mounts(struct sweep *s, struct store *store)
+{
+	cleanup_mountinfo struct mountinfo table = MOUNTINFO_INIT;
+	cleanup_strv struct cl_strv dirs = CL_STRV_INIT;
+	struct cl_err e;
+
+	if (mountinfo_read(&table, &e)) {
+		sweep_trouble(s, "mounts", &e);
+		return;
+	}
+	bases(s, store, &dirs);
+	for (size_t i = 0; i < dirs.n; i++)
+		mounts(s, store, &table, dirs.v[i]);
+}
+
 void sweep_networks(struct sweep *s, struct store *store)
 {
-	prepared(s, store);
+	cleanup_strv struct cl_strv dirs = CL_STRV_INIT;
+
+	bases(s, store, &dirs);
+	for (size_t i = 0; i < dirs.n; i++) {
+		cleanup_free char *net = cl_asprintf("%s/net", dirs.v[i]);
+
+		/* A directory that is gone is not made again for nothing. */
+		if (!access(net, F_OK))
+			prepared(s, store, dirs.v[i]);
+		else
+			removed_base(s, store, dirs.v[i]);
+	}
 	refusals(s, store);
 	traces(s);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/paths.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "sys/proc.h"
 #include "work/rundir.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 char *work_run_base(void)
@@ -19,6 +21,16 @@ char *work_run_base(void)
 	if (xdg && *xdg == '/')
 		return cl_asprintf("%s/cloop", xdg);
 	return cl_asprintf("/tmp/cloop-%u", (unsigned)geteuid());
+}
+
+char *work_base_of(const struct store_handle *h)
+{
+	cleanup_free char *tail = cl_asprintf("/w/%s", h->id);
+	const char *dir = h->runtime_dir;
+
+	if (!dir || *dir != '/' || !cl_ends(dir, tail))
+		return work_run_base();
+	return cl_asprintf("%.*s", (int)(strlen(dir) - strlen(tail)), dir);
 }
 
 char *work_log_dir(const struct hub *h)

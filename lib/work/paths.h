@@ -4,11 +4,14 @@
 #define CL_WORK_PATHS_H
 
 #include "base/buf.h"
+#include "store/run.h"
 #include "sys/hub.h"
 
 /* Where runtime folders are: CLOOP_RUN_DIR, else /run/cloop for root, else below
  * XDG_RUNTIME_DIR, else below /tmp with the uid. Owned. */
 char *work_run_base(void);
+/* That of a workload: where it was started, whatever the caller's is. Owned. */
+char *work_base_of(const struct store_handle *h);
 /* The hub's folder of workload logs; owned. */
 char *work_log_dir(const struct hub *h);
 /*

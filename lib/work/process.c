@@ -157,7 +157,8 @@ int process_start(const struct process_ask *a, struct cl_err *e)
 
 static int take_over(const struct handle_in *in, bool *won, struct cl_err *e)
 {
-	cleanup_free char *logs = cl_asprintf("%s/.cloop/logs", in->hub), *base = work_run_base();
+	cleanup_free char *logs = cl_asprintf("%s/.cloop/logs", in->hub);
+	cleanup_free char *base = work_base_of(&in->row);
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	const struct store_handle *row = &in->row;
 	struct shim_job sj = {.state_path = in->state,

@@ -126,7 +126,7 @@ int work_verb_logs(struct cl_ctx *c, struct cl_err *e)
 int work_verb_signal(struct cl_ctx *c, struct cl_err *e)
 {
 	static const char *const extra[] = {"signal", NULL};
-	cleanup_free char *base = work_run_base();
+	cleanup_free char *base = NULL;
 	cleanup_rundir struct rundir rd = {0};
 	cleanup_handle_in struct handle_in h;
 	const char *name = NULL;
@@ -146,6 +146,7 @@ int work_verb_signal(struct cl_ctx *c, struct cl_err *e)
 		cl_take_json(json_object());
 		return 0;
 	}
+	base = work_base_of(&h.row);
 	rundir_init(&rd, base, h.row.id);
 	msg = json_pack("{s:s, s:s}", "op", "signal", "signal", name);
 	rc = control_ask(rd.sock, msg, e);

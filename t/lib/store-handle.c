@@ -2,7 +2,7 @@
 /*
  * usage: store-handle STATE.DB HANDLE live|ended [NAME=VALUE...] : a row of a workload by hand,
  * in a state file that is made when it is not there. Without HANDLE only the file is made.
- * NAME: project, network, table, netns, bridge, address, address6, started; run=ID with egress=JSON
+ * NAME: project, network, table, netns, bridge, address, address6, started, runtime; run=ID with egress=JSON
  * adds the run that it is of; noted=DIR writes below DIR, its runtime folders, what a driver does.
  */
 #include "base/mem.h"
@@ -88,6 +88,7 @@ int main(int argc, char **argv)
 		h.nft_table = value(argv, "table");
 		h.netns = value(argv, "netns");
 		h.bridge = value(argv, "bridge");
+		h.runtime_dir = value(argv, "runtime");
 		h.address = value(argv, "address");
 		h.address6 = value(argv, "address6");
 		h.started_at =
