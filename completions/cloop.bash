@@ -44,8 +44,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-local signal') reply=" --dir --json --help" ;;
 	'exec-local adopt') reply=" --dir --json --help" ;;
 	'exec-local reap') reply=" --dir --json --help" ;;
-	'executor') reply='list ls show cordon uncordon drain bind labels unbind limits access probe evidence probe-health' ;;
-	'executor list') reply=" --dir --json --help" ;;
+	'executor') reply='list ls show cordon uncordon drain bind labels unbind limits access pardon probe evidence probe-health' ;;
+	'executor list') reply=" --inventory --dir --json --help" ;;
 	'executor ls') reply=" --dir --json --help" ;;
 	'executor show') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor cordon') reply=" --reason --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -56,6 +56,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'executor unbind') reply=" --project --default --dir --json --help" ;;
 	'executor limits') reply=" --project --cpu --memory --disk --pids --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor access') reply=" --add --remove --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor pardon') reply=" --dir --json --help" ;;
 	'executor probe') reply=" --stale --timeout --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor evidence') reply=" --dir --json --help" ;;
 	'executor probe-health') reply=" --due --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -85,7 +86,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'project list') reply=" --dir --json --help" ;;
 	'project show') reply=" --dir --json --help"; kind=dir ;;
 	'project remove') reply=" --delete-root --dir --json --help"; kind=dir ;;
-	'run') reply=" --project --executor --place --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
+	'run') reply=" --project --executor --place --replaces --timeout --detach --task --status-fd --trace-steps --dir --json --help" ;;
 	'runs') reply='list show logs stop wait journal' ;;
 	'runs list') reply=" --project --executor --task --live --limit --dir --json --help" ;;
 	'runs show') reply=" --dir --json --help"; reply="$reply $(cloop runs names 2>/dev/null)" ;;
@@ -254,6 +255,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'executor access/--add') kind=none ;;
 	'executor access/--remove') kind=none ;;
 	'executor access/--dir'|'executor access/-C') kind=dir ;;
+	'executor pardon/--dir'|'executor pardon/-C') kind=dir ;;
 	'executor probe/--timeout') kind=none ;;
 	'executor probe/--dir'|'executor probe/-C') kind=dir ;;
 	'executor evidence/--dir'|'executor evidence/-C') kind=dir ;;
@@ -308,6 +310,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'project remove/--dir'|'project remove/-C') kind=dir ;;
 	'run/--project'|'run/-p') kind=dir ;;
 	'run/--executor'|'run/-e') reply=$(cloop hub names executor 2>/dev/null) ;;
+	'run/--replaces') kind=none ;;
 	'run/--timeout') kind=none ;;
 	'run/--task') kind=none ;;
 	'run/--status-fd') kind=none ;;
@@ -413,7 +416,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'confine'|'confine test'|'confine list'|'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor show'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor labels'|'executor unbind'|'executor limits'|'executor access'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'confine'|'confine test'|'confine list'|'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor show'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor labels'|'executor unbind'|'executor limits'|'executor access'|'executor pardon'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

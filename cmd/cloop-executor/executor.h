@@ -22,6 +22,7 @@ int cmd_executor_access(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_evidence(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_pardon(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_labels(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_bind(struct cl_ctx *c, struct cl_err *e);
 /* Becomes cloop-executor-key for the verbs of key_spec.h. */
@@ -62,6 +63,9 @@ int fleet_audit(struct fleet_cmd *f, const char *action, const char *executor, c
 int health_put(struct fleet_cmd *f, const struct work_node *n, bool *won, struct cl_err *e);
 /* The stored health of one executor, read again into *n. */
 int health_get(struct fleet_cmd *f, struct work_node *n, struct cl_err *e);
+
+/* The suspects of all projects, with what lets each go. */
+int fleet_suspects(const struct cl_ctx *c, const struct fleet_cmd *f, struct cl_err *e);
 
 /* {cpu_milli, memory_mb, disk_mb, pids}; owned. */
 json_t *limits_json(const struct sb_limits *l);

@@ -113,7 +113,7 @@ int cmd_executor_list(struct cl_ctx *c, struct cl_err *e)
 	else if (!c->json)
 		(void)puts("no executors are configured");
 	cl_table_release(&t);
-	return 0;
+	return cl_flag(c, "inventory") ? fleet_suspects(c, &f, e) : 0;
 }
 
 /* ---- ls ---- */

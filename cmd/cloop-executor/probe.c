@@ -9,6 +9,8 @@
 #include "sys/clock.h"
 #include "sys/proc.h"
 #include "work/driver.h"
+#include "work/failover.h"
+#include "work/paths.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,22 +104,30 @@ static int record(struct fleet_cmd *f, struct work_node *n, const char *why, enu
 	return cl_fail(e, CL_EBUSY, "the state of executor '%s' changes too fast", n->x->id);
 }
 
-static void tell(const struct cl_ctx *c, const struct fleet_cmd *f, const struct work_node *n,
+static json_t *lines(const struct cl_strv *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->n; i++)
+		(void)json_array_append_new(a, cl_json_string(v->v[i]));
+	return a;
+}
+
+static void tell(const struct cl_ctx *c, const struct failover *over, const struct work_node *n,
 	enum pl_health from, const char *why)
 {
 	const char *state = pl_health_name(n->health.state);
 
 	if (c->json) {
-		json_t *o = json_pack("{s:o, s:b, s:s, s:s, s:I, s:o}", "executor_id",
+		json_t *o = json_pack("{s:o, s:b, s:s, s:s, s:I, s:o, s:o}", "executor_id",
 			cl_json_string(n->x->id), "ok", !why, "from", pl_health_name(from), "state",
 			state, "consecutive_failures", (json_int_t)n->health.failures, "reason",
-			why ? cl_json_string(why) : json_null());
+			why ? cl_json_string(why) : json_null(), "failover", lines(&over->notes));
 
 		fleet_time(o, "next_probe", n->health.next_probe);
 		cl_take_json(o);
 		return;
 	}
-	(void)f;
 	if (from != n->health.state)
 		(void)printf("%s: %s -> %s", n->x->id, pl_health_name(from), state);
 	else
@@ -130,6 +140,29 @@ static void tell(const struct cl_ctx *c, const struct fleet_cmd *f, const struct
 		(void)printf(": %s", line);
 	}
 	(void)putchar('\n');
+	for (size_t i = 0; i < over->notes.n; i++)
+		(void)puts(over->notes.v[i]);
+}
+
+/*
+ * What runs there fails over, at each probe that finds it unreachable: whoever found it so first
+ * may not have come to it.
+ */
+static void fail_over(const struct cl_ctx *c, struct fleet_cmd *f, const struct work_node *n,
+	struct failover *over)
+{
+	cleanup_free char *base = work_run_base();
+
+	if (n->health.state != PL_UNREACHABLE)
+		return;
+	over->hub_dir = f->hub.dir;
+	over->run_base = base;
+	over->cfg = &f->cfg;
+	over->executor = n->x->id;
+	failover_pass(over, f->store);
+	over->executor = over->run_base = NULL;
+	for (size_t i = 0; i < over->troubles.n; i++)
+		cl_warn(c, "%s", over->troubles.v[i]);
 }
 
 /*
@@ -154,6 +187,7 @@ static int claim(struct fleet_cmd *f, struct work_node *n, bool due, bool *mine,
 /* 0: it is well, or not due; 1: it is not. */
 static int probe_one(struct cl_ctx *c, struct fleet_cmd *f, struct work_node *n, struct cl_err *e)
 {
+	cleanup_failover struct failover over = FAILOVER_INIT;
 	cleanup_free char *why = NULL;
 	enum pl_health from;
 	bool mine;
@@ -165,7 +199,8 @@ static int probe_one(struct cl_ctx *c, struct fleet_cmd *f, struct work_node *n,
 	why = ask_driver(f, n);
 	if (record(f, n, why, &from, e))
 		return -1;
-	tell(c, f, n, from, why);
+	fail_over(c, f, n, &over);
+	tell(c, &over, n, from, why);
 	return why ? 1 : 0;
 }
 

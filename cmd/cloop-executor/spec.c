@@ -39,6 +39,19 @@ static const struct cl_opt unbind_opts[] = {
 	{0},
 };
 
+static const struct cl_opt list_opts[] = {
+	{.name = "inventory",
+		.type = CL_FLAG,
+		.help = "also the workloads that two executors were lost with, and what lets each "
+			"run again"},
+	{0},
+};
+
+static const struct cl_operand session_operand[] = {
+	{.name = "SESSION", .help = "a session that was lost, as 'list --inventory' names it"},
+	{0},
+};
+
 static const struct cl_operand executor_optional[] = {
 	{.name = "ID",
 		.help = "an executor of the hub",
@@ -130,6 +143,7 @@ static const struct cl_exit drain_exits[] = {
 
 static const struct cl_example list_examples[] = {
 	{"cloop executor list", "what is configured, and how each isolates", false},
+	{"cloop executor list --inventory", "and what may have taken executors down", false},
 	{0},
 };
 static const struct cl_example ls_examples[] = {
@@ -173,6 +187,11 @@ static const struct cl_example access_examples[] = {
 	{"cloop executor access bench --add group:lab,user:ada", "let only these use it", false},
 	{0},
 };
+static const struct cl_example pardon_examples[] = {
+	{"cloop executor pardon ses_5f3a9c", "it was the network: let that workload run again",
+		false},
+	{0},
+};
 static const struct cl_example probe_examples[] = {
 	{"cloop executor probe-health", "ask those that are due: from cron, every minute", false},
 	{"cloop executor probe-health bench", "see at once that it is mended", false},
@@ -182,6 +201,7 @@ static const struct cl_example probe_examples[] = {
 static const struct cl_verb verbs[] = {
 	{.name = "list",
 		.summary = "list the configured executors, and how each isolates",
+		.opts = list_opts,
 		.examples = list_examples,
 		.run = cmd_executor_list},
 	{.name = "ls",
@@ -229,6 +249,11 @@ static const struct cl_verb verbs[] = {
 		.operands = executor_operand,
 		.examples = access_examples,
 		.run = cmd_executor_access},
+	{.name = "pardon",
+		.summary = "let a workload run again that two executors were lost with",
+		.operands = session_operand,
+		.examples = pardon_examples,
+		.run = cmd_executor_pardon},
 	{.name = "probe",
 		.summary = "look which kernel serves the sandboxes of an executor",
 		.opts = isolation_opts,

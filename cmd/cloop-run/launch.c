@@ -170,6 +170,7 @@ static int open_session(const struct run_plan *p, const struct store_run *r, str
 	s.project = cl_strdup(r->project);
 	s.workload = store_workload(r->task, r->argv);
 	s.isolated = p->isolated;
+	s.requeued_from = dup_or_null(p->lost.id);
 	s.started_at = r->created_at;
 	rc = store_session_open(p->store, &s, e);
 	store_session_release(&s);
@@ -184,7 +185,6 @@ static int open_session(const struct run_plan *p, const struct store_run *r, str
 static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err *e)
 {
 	cleanup_run_row struct store_run r = STORE_RUN_INIT;
-	json_t *argv = strings(c->operands, c->noperands);
 	const char *slash = strrchr(c->operands[0], '/');
 	cleanup_free char *project = work_project_of(p->project);
 	json_t *detail;
@@ -194,11 +194,10 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 	r.id = cl_strdup(p->id);
 	r.project = cl_strdup(p->project);
 	r.executor_id = cl_strdup(p->executor->id);
-	r.argv = cl_json_text(argv);
-	json_decref(argv);
+	r.argv = run_argv_text(c);
 	r.harness = cl_strdup(slash ? slash + 1 : c->operands[0]);
 	r.task = dup_or_null(cl_str(c, "task"));
-	r.uid = getuid();
+	r.uid = p->lost.id ? p->lost_run.uid : getuid();
 	r.detached = cl_flag(c, "detach");
 	r.created_at = sys_now_ms();
 	r.deadline = p->timeout_ms ? r.created_at + p->timeout_ms : 0;
@@ -222,9 +221,11 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 		cleanup_txn struct store_txn t = {0};
 
 		rc = store_begin(p->store, &t, e) || work_admits(p->store, p->executor, e) ||
+		     run_check_suspect(c, p, e) ||
 		     work_project_ensure(p->store, project, p->owner_uid, actor, r.created_at, e) ||
 		     store_run_insert(p->store, &r, e) || open_session(p, &r, e) ||
-		     store_audit_add(p->store, r.created_at, &a, e) || store_commit(&t, e);
+		     store_audit_add(p->store, r.created_at, &a, e) ||
+		     run_note_replaced(p, r.created_at, e) || store_commit(&t, e);
 	}
 	json_decref(detail);
 	return rc ? -1 : 0;

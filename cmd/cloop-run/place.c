@@ -58,6 +58,8 @@ static bool stands(const struct run_plan *p, const struct cfg_executor *x, bool 
 {
 	if (!x->enabled && !x->disabled_reason)
 		return false;
+	if (p->lost.id && !strcmp(p->lost.executor_id, x->id))
+		return false;
 	/* It is as if there were none that the caller may not use. */
 	if (place && !allowed)
 		return false;
@@ -84,6 +86,14 @@ static void ask_driver(struct fleet *f, const struct run_plan *p, const struct c
 	out->health_fix = f->reasons.v[f->reasons.n - 1];
 }
 
+/* What was kept off the hub's host stays off it. */
+static uint32_t isolated(uint32_t accepted)
+{
+	uint32_t all = (UINT32_C(1) << CAP_NISOLATIONS) - 1;
+
+	return (accepted ? accepted : all) & ~(UINT32_C(1) << CAP_ISOLATION_NONE);
+}
+
 static int fleet_read(struct fleet *f, const struct run_plan *p, struct cl_err *e)
 {
 	size_t n = p->cfg.nexecutors;
@@ -98,6 +108,8 @@ static int fleet_read(struct fleet *f, const struct run_plan *p, struct cl_err *
 		.reasons = CL_STRV_INIT};
 	pl_of_spec(&p->spec, &f->words, &f->asks);
 	pl_of_config(&p->cfg, &f->policy);
+	if (p->lost.id && (p->lost.isolated || !p->cfg.allow_host_process))
+		f->asks.isolations = isolated(f->asks.isolations);
 	pl_query_init(&f->query, &f->asks, &f->policy);
 	return work_fleet_read(p->store, p->hub.dir, &p->cfg, sys_now_ms(), &f->all, e);
 }
@@ -107,11 +119,12 @@ static int fleet_fill(struct fleet *f, const struct run_plan *p, bool place, str
 {
 	for (size_t i = 0; i < f->all.n; i++) {
 		const struct work_node *node = &f->all.v[i];
-		bool allowed;
+		bool allowed, listed;
 
-		if (work_access(p->store, node->x->id, &allowed, NULL, e))
+		if (work_access(p->store, node->x->id, &allowed, &listed, e))
 			return -1;
-		if (!stands(p, node->x, place, allowed))
+		/* What replaces another run is started on nobody's behalf. */
+		if (!stands(p, node->x, place, allowed && !(p->lost.id && listed)))
 			continue;
 		f->nodes[f->n] = node;
 		work_node_candidate(&f->all, node, f->labels[f->n], &f->fixes[f->n], &f->v[f->n]);
@@ -225,7 +238,7 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	const char *id = cl_str(c, "executor");
 	cleanup_run_fleet struct fleet f = {0};
-	bool place = cl_flag(c, "place");
+	bool place = cl_flag(c, "place") || p->lost.id;
 
 	if (place && id)
 		return cl_usage(c, e, "--place chooses the executor: give it or -e %s", id);

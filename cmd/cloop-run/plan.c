@@ -220,7 +220,8 @@ static bool has_stdin(const struct cl_ctx *c)
 
 int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
-	if (load_config(c, p, e) || confine(c, p, e) || load_spec(c, p, e) || run_place(c, p, e) ||
+	if (load_config(c, p, e) || confine(c, p, e) || run_replaces(c, p, e) ||
+		run_check_suspect(c, p, e) || load_spec(c, p, e) || run_place(c, p, e) ||
 		check_grants(p, e) || limits(c, p, e))
 		return -1;
 	image(p);

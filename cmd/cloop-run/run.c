@@ -17,12 +17,16 @@ void run_plan_init(struct run_plan *p)
 		.spec = SB_SPEC_INIT,
 		.scope = "",
 		.disk_source = "",
+		.lost = STORE_SESSION_INIT,
+		.lost_run = STORE_RUN_INIT,
 		.handle = STORE_HANDLE_INIT};
 }
 
 void run_plan_release(struct run_plan *p)
 {
 	store_handle_release(&p->handle);
+	store_run_release(&p->lost_run);
+	store_session_release(&p->lost);
 	json_decref(p->pinned);
 	json_decref(p->egress);
 	json_decref(p->rules);
@@ -62,17 +66,24 @@ static void print_detached(const struct cl_ctx *c, const struct run_plan *p)
 		(void)puts(p->id);
 }
 
+static int launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
+{
+	if (run_plan_make(c, p, e))
+		return -1;
+	if (cl_flag(c, "trace-steps"))
+		run_trace(c, p);
+	return run_prepare(c, p, e) || run_hold_signals(e) || run_launch(c, p, e) ? -1 : 0;
+}
+
 int cmd_run(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_run_plan struct run_plan p;
 
 	run_plan_init(&p);
-	if (run_plan_make(c, &p, e))
+	if (launch(c, &p, e)) {
+		run_not_replaced(&p, e);
 		return p.told ? c->spec->own_failure : -1;
-	if (cl_flag(c, "trace-steps"))
-		run_trace(c, &p);
-	if (run_prepare(c, &p, e) || run_hold_signals(e) || run_launch(c, &p, e))
-		return -1;
+	}
 	run_record(c, &p);
 	if (cl_flag(c, "detach")) {
 		print_detached(c, &p);

@@ -11,6 +11,7 @@
 #include "policy/ceiling.h"
 #include "policy/sandbox.h"
 #include "store/run.h"
+#include "store/session.h"
 #include "work/ctx.h"
 
 #include <sys/types.h>
@@ -42,8 +43,10 @@ struct run_plan {
 	json_t *rules;     /* stored levels in it, [{level, version}], or NULL; owned */
 	const char *image; /* as requested; borrowed */
 	bool image_from_project;
-	json_t *pinned; /* answer of the driver's prepare; owned */
-	bool lend;      /* something may be granted to it */
+	json_t *pinned;            /* answer of the driver's prepare; owned */
+	bool lend;                 /* something may be granted to it */
+	struct store_session lost; /* --replaces: what it takes the place of; id NULL: of nothing */
+	struct store_run lost_run;
 	char id[STORE_RUN_ID];
 	int64_t timeout_ms, deadline;
 	bool wants_stdin;
@@ -54,6 +57,17 @@ struct run_plan {
 void run_plan_init(struct run_plan *p);
 void run_plan_release(struct run_plan *p);
 #define cleanup_run_plan __attribute__((cleanup(run_plan_release)))
+
+/* --replaces: reads what is replaced into p->lost and checks that this is the same run. */
+int run_replaces(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/* The journal's and the audit's rows of that, in the transaction of the run's row. */
+int run_note_replaced(const struct run_plan *p, int64_t now, struct cl_err *e);
+/* It was refused: nothing else will take that place either, unless it may be tried again. */
+void run_not_replaced(const struct run_plan *p, const struct cl_err *why);
+/* CL_EREFUSED with constraint "quarantine": two executors were lost with this workload. */
+int run_check_suspect(const struct cl_ctx *c, const struct run_plan *p, struct cl_err *e);
+/* The command as the run's row has it; owned. */
+char *run_argv_text(const struct cl_ctx *c);
 
 /* Steps 1-4 and 6: configuration, confinement, sandbox, executor, egress. */
 int run_plan_make(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);

@@ -20,6 +20,11 @@ static const struct cl_opt opts[] = {
 	{.name = "place",
 		.type = CL_FLAG,
 		.help = "run on the best of the configured executors that take it"},
+	{.name = "replaces",
+		.type = CL_STR,
+		.arg = "SESSION",
+		.help = "place it as what was lost with an executor, which it must be: what a "
+			"failover does"},
 	{.name = "timeout",
 		.type = CL_DURATION,
 		.arg = "TIME",

@@ -312,8 +312,8 @@ static const struct cfg_key keys[] = {
 /* clang-format on */
 
 /* What this release has; a feature that is not here is known and not built. */
-static const char *const built[] = {"container", "drivers", "host-process", "image-policy",
-	"isolation", "limits", "orchestrator", "projects", "secrets"};
+static const char *const built[] = {"container", "drivers", "failover", "host-process",
+	"image-policy", "isolation", "limits", "orchestrator", "projects", "secrets"};
 
 bool cfg_built(const char *feature)
 {

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "store/db.h"
+#include "store/run.h"
 #include "sys/id.h"
 
 #include <stddef.h>
@@ -30,6 +31,7 @@ static const struct db_col columns[] = {
 	COL(DB_TIME, started_at),
 	COL(DB_TIME, updated_at),
 	COL(DB_TIME, ended_at),
+	COL(DB_TIME, tried_at),
 };
 static const struct db_table table = {
 	"session", columns, CL_ARRAY_LEN(columns), sizeof(struct store_session)};
@@ -38,6 +40,11 @@ void store_session_release(struct store_session *r)
 {
 	db_release(&table, r);
 	*r = STORE_SESSION_INIT;
+}
+
+void store_session_copy(const struct store_session *from, struct store_session *to)
+{
+	db_copy(&table, from, to);
 }
 
 json_t *store_session_json(const struct store_session *r)
@@ -64,6 +71,18 @@ static int new_token(char out[STORE_SESSION_TOKEN], struct cl_err *e)
 	return sys_new_id("claim_", 24, out, STORE_SESSION_TOKEN, e);
 }
 
+/* Two workloads in one project are worse than none. */
+static int lives_on(struct store *s, const char *run_id, bool *out, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s, "SELECT 1 FROM handle WHERE run_id = :id AND state = 'live' LIMIT 1", &st,
+		    e))
+		return -1;
+	db_text(st, ":id", run_id);
+	return db_step(s, st, out, e);
+}
+
 /*
  * The one that is replaced: requeued, and nobody's yet. The attempt of the new one is read in the
  * same transaction, which nobody writes beside.
@@ -71,9 +90,15 @@ static int new_token(char out[STORE_SESSION_TOKEN], struct cl_err *e)
 static int replace(struct store *s, struct store_session *r, struct cl_err *e)
 {
 	cleanup_session struct store_session old = STORE_SESSION_INIT;
+	bool lives = false;
 
-	if (store_session_get(s, r->requeued_from, &old, e))
+	if (store_session_get(s, r->requeued_from, &old, e) || lives_on(s, old.run_id, &lives, e))
 		return -1;
+	if (lives) {
+		(void)cl_fail(e, CL_EBUSY, "the workload of %s, which is lost, has not ended yet",
+			old.run_id);
+		return cl_fix(e, "cloop runs stop %s, then try again", old.run_id);
+	}
 	if (strcmp(old.state, "requeued") != 0 || old.replaced_by) {
 		(void)cl_fail(e, CL_EREFUSED, "the session %s is %s: it is not to be started again",
 			old.id, old.state);
@@ -278,16 +303,48 @@ int store_session_give_up(struct store *s, const char *id, int64_t before, const
 	return 0;
 }
 
-int store_session_pardon(
-	struct store *s, const char *project, const char *workload, int64_t *n, struct cl_err *e)
+int store_session_take_on(
+	struct store *s, const char *id, int64_t before, int64_t now, bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
-		    "DELETE FROM session_loss WHERE project = :project AND workload = :workload",
+		    "UPDATE session SET tried_at = :now WHERE id = :id AND state = 'requeued' "
+		    "AND tried_at < :before",
 		    &st, e))
 		return -1;
-	db_text(st, ":project", project);
-	db_text(st, ":workload", workload);
-	return db_done(s, st, n, e);
+	db_int(st, ":now", now);
+	db_text(st, ":id", id);
+	db_int(st, ":before", before);
+	return db_won(s, st, won, e);
+}
+
+int store_session_reopen(struct store *s, const char *run_id, int64_t cap, const char *why,
+	int64_t now, bool *won, struct cl_err *e)
+{
+	static const char sql[] =
+		"UPDATE session SET state = 'requeued', replaced_by = NULL, reason = :why, "
+		"attempt = attempt + 1, updated_at = :now, ended_at = 0, tried_at = 0 "
+		"WHERE state = 'replaced' AND attempt < :cap AND id = (SELECT n.requeued_from "
+		"FROM session AS n JOIN run AS r ON r.id = n.run_id WHERE n.run_id = :run "
+		"AND n.state = 'running' AND r.state = 'starting') "
+		"AND NOT EXISTS (SELECT 1 FROM handle WHERE run_id = :run)";
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool ended = false;
+
+	if (store_begin(s, &t, e) || db_prepare(s, sql, &st, e))
+		return -1;
+	db_text(st, ":why", why);
+	db_int(st, ":now", now);
+	db_int(st, ":cap", cap);
+	db_text(st, ":run", run_id);
+	if (db_won(s, st, won, e))
+		return -1;
+	if (!*won)
+		return 0;
+	return store_run_finished(s, run_id, OUTCOME_LOST, -1, why, now, &ended, e) ||
+			       store_commit(&t, e)
+		       ? -1
+		       : 0;
 }

@@ -28,10 +28,13 @@ struct store_session {
 	char *requeued_from, *replaced_by; /* of other sessions, or NULL */
 	char *reason;
 	int64_t started_at, updated_at, ended_at;
+	int64_t tried_at; /* when somebody last took on to start it again */
 };
 #define STORE_SESSION_INIT ((struct store_session){.attempt = 1})
 void store_session_release(struct store_session *s);
 #define cleanup_session __attribute__((cleanup(store_session_release)))
+/* *to, new or released, becomes a row of its own. */
+void store_session_copy(const struct store_session *from, struct store_session *to);
 json_t *store_session_json(const struct store_session *s);
 
 /*
@@ -45,7 +48,8 @@ char *store_workload(const char *task, const char *argv);
  * *r are set here (owned by it), the rest is the caller's. requeued_from names the session that
  * it replaces, which must be requeued and not replaced yet, and becomes so in the same
  * transaction; its attempt is that one's and one. CL_EREFUSED with constraint "session" where
- * somebody else was faster. Call it in the transaction that inserts the run.
+ * somebody else was faster; CL_EBUSY while the workload of the lost one has not ended. Call it in
+ * the transaction that inserts the run.
  */
 int store_session_open(struct store *s, struct store_session *r, struct cl_err *e);
 /* By id or prefix. *out is STORE_SESSION_INIT. */
@@ -81,7 +85,40 @@ int store_session_claim(struct store *s, const char *id, const char *token, int6
 int store_session_give_up(struct store *s, const char *id, int64_t before, const char *why,
 	int64_t now, bool *won, struct cl_err *e);
 
-/* Lets a suspect go: forgets what it was lost with; *n losses. */
+/*
+ * Of those who would start a requeued session again, one: *won when nobody has taken it on since
+ * `before`.
+ */
+int store_session_take_on(
+	struct store *s, const char *id, int64_t before, int64_t now, bool *won, struct cl_err *e);
+/*
+ * The replacement `run_id` never started, whoever was to start it has died: it is finished as lost,
+ * and what it replaced is requeued once more, one attempt on; *won false where it is no such
+ * replacement, has a handle, or the attempts are used up, and then nothing is changed.
+ */
+int store_session_reopen(struct store *s, const char *run_id, int64_t cap, const char *why,
+	int64_t now, bool *won, struct cl_err *e);
+
+/* ---- what was lost with two executors ---- */
+
+struct store_suspect {
+	char *project, *workload;
+	char *session_id; /* the last that was lost */
+	char *executors;  /* JSON array of ids */
+	int64_t lost_at;  /* the last time */
+};
+#define STORE_SUSPECT_INIT ((struct store_suspect){0})
+void store_suspect_release(struct store_suspect *r);
+#define cleanup_suspect __attribute__((cleanup(store_suspect_release)))
+json_t *store_suspect_json(const struct store_suspect *r);
+
+/* By project and workload; fn as in store/run.h. */
+typedef int (*store_suspect_fn)(const struct store_suspect *r, void *arg, struct cl_err *e);
+int store_suspect_each(struct store *s, store_suspect_fn fn, void *arg, struct cl_err *e);
+/* *found: that workload is one. *out is STORE_SUSPECT_INIT. */
+int store_suspect_find(struct store *s, const char *project, const char *workload,
+	struct store_suspect *out, bool *found, struct cl_err *e);
+/* Lets a workload go: forgets what it was lost with; *n losses. */
 int store_session_pardon(
 	struct store *s, const char *project, const char *workload, int64_t *n, struct cl_err *e);
 

@@ -69,6 +69,27 @@ static int detach(struct cl_err *e)
 	return 0;
 }
 
+/*
+ * A run that was given up meanwhile, because its executor was lost, may be running elsewhere. From
+ * this row on, whoever gives it up finds us and waits for our end.
+ */
+static int insert_row(struct shim *s, struct cl_err *e)
+{
+	const struct store_handle *row = &s->job.row;
+	cleanup_run_row struct store_run run = STORE_RUN_INIT;
+	cleanup_txn struct store_txn t = {0};
+
+	if (store_begin(s->store, &t, e))
+		return -1;
+	if (row->run_id && !store_run_get(s->store, row->run_id, &run, e) &&
+		!strcmp(run.state, "finished")) {
+		(void)cl_fail(e, CL_EREFUSED, "%s was given up while it was starting", row->run_id);
+		(void)cl_constraint(e, "session");
+		return cl_fix(e, "'cloop runs show %s' has the reason", row->run_id);
+	}
+	return store_handle_insert(s->store, row, e) || store_commit(&t, e) ? -1 : 0;
+}
+
 /* Opens the state file and takes the row: as a new one, or from a dead shim. */
 static int take_row(struct shim *s, bool adopting, bool *won, struct cl_err *e)
 {
@@ -88,7 +109,7 @@ static int take_row(struct shim *s, bool adopting, bool *won, struct cl_err *e)
 	row->shim_start = now.start;
 	free(row->boot_id);
 	row->boot_id = cl_strdup(boot);
-	return store_handle_insert(s->store, row, e);
+	return insert_row(s, e);
 }
 
 static void replace(char **text, const char *by)

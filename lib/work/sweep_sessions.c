@@ -1,25 +1,24 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs that nobody will say the end of any more, by the table in policy/session.h, and
- * sessions that were to be started again and were not. A run that stays open makes every
- * drain of its executor wait.
+ * Runs that nobody will say the end of any more, by the table in policy/session.h, and those whose
+ * executor is lost. A run that stays open makes every drain of its executor wait.
  */
 #include "work/sweep_internal.h"
 #include "base/mem.h"
 #include "policy/session.h"
 #include "store/session.h"
 #include "sys/clock.h"
+#include "work/failover.h"
 
 #include <string.h>
 
-#define AT_ONCE        200               /* how many ends one transaction writes */
-#define REPLACEMENT_MS (5 * 60 * 1000LL) /* how long a replacement may take to begin */
+#define AT_ONCE 200 /* how many ends one transaction writes */
 
 struct stale {
 	const struct sweep *sweep;
 	int64_t now;
 	struct cl_strv runs, why;
-	struct cl_strv requeued; /* sessions */
+	struct cl_strv starting; /* those among them that never started */
 };
 
 static bool registered(const struct sweep *s, const char *executor)
@@ -48,6 +47,8 @@ static int judge(const struct store_open_run *r, void *arg, struct cl_err *e)
 		return 0;
 	cl_strv_add(&t->runs, r->run_id);
 	cl_strv_add(&t->why, why);
+	if (r->starting && !r->handle_id)
+		cl_strv_add(&t->starting, r->run_id);
 	return 0;
 }
 
@@ -69,30 +70,40 @@ static int finish(
 	return 0;
 }
 
-static int note_requeued(const struct store_session *r, void *arg, struct cl_err *e)
+/*
+ * A replacement that nobody started: the run that it was for is requeued once more, or it would
+ * have none for ever.
+ */
+static void reopen(struct sweep *s, struct store *store, const struct stale *t)
 {
-	struct stale *t = arg;
-
-	(void)e;
-	/* A time in the future means that the clock was set: it is left alone. */
-	if (r->updated_at <= t->now && t->now - r->updated_at >= REPLACEMENT_MS)
-		cl_strv_add(&t->requeued, r->id);
-	return 0;
-}
-
-static void give_up(struct sweep *s, struct store *store, const struct stale *t)
-{
+	int64_t cap = failover_cap(s->cfg);
 	struct cl_err e;
 
-	for (size_t i = 0; i < t->requeued.n; i++) {
+	for (size_t i = 0; i < t->starting.n; i++) {
 		bool won = false;
 
-		if (store_session_give_up(store, t->requeued.v[i], t->now - REPLACEMENT_MS + 1,
-			    "its executor was lost, and nothing replaced it", t->now, &won, &e))
+		if (store_session_reopen(store, t->starting.v[i], cap,
+			    "its replacement never started", t->now, &won, &e))
 			sweep_trouble(s, "sessions", &e);
-		else if (won)
-			sweep_did(s, "%s was not started again", t->requeued.v[i]);
+		s->lost += won;
+		if (won)
+			sweep_did(s, "%s never started, and what it was to replace is requeued",
+				t->starting.v[i]);
 	}
+}
+
+static void fail_over(struct sweep *s, struct store *store)
+{
+	cleanup_failover struct failover f = FAILOVER_INIT;
+
+	f.hub_dir = s->hub_dir;
+	f.run_base = s->run_base;
+	f.cfg = s->cfg;
+	failover_pass(&f, store);
+	for (size_t i = 0; i < f.notes.n; i++)
+		sweep_did(s, "%s", f.notes.v[i]);
+	for (size_t i = 0; i < f.troubles.n; i++)
+		cl_strv_add(&s->troubles, f.troubles.v[i]);
 }
 
 void sweep_sessions(struct sweep *s, struct store *store)
@@ -101,17 +112,17 @@ void sweep_sessions(struct sweep *s, struct store *store)
 		.now = sys_now_ms(),
 		.runs = CL_STRV_INIT,
 		.why = CL_STRV_INIT,
-		.requeued = CL_STRV_INIT};
+		.starting = CL_STRV_INIT};
 	struct cl_err e;
 
-	if (store_open_runs(store, judge, &t, &e) ||
-		store_session_each(store, "requeued", NULL, note_requeued, &t, &e))
+	if (store_open_runs(store, judge, &t, &e))
 		sweep_trouble(s, "sessions", &e);
+	reopen(s, store, &t);
 	for (size_t i = 0; i < t.runs.n; i += AT_ONCE)
 		if (finish(s, store, &t, i, &e))
 			sweep_trouble(s, "sessions", &e);
-	give_up(s, store, &t);
 	cl_strv_release(&t.runs);
 	cl_strv_release(&t.why);
-	cl_strv_release(&t.requeued);
+	cl_strv_release(&t.starting);
+	fail_over(s, store);
 }

@@ -189,6 +189,86 @@ void test_session_store__ends_with_its_run(void)
 	gone();
 }
 
+static int count_suspect(const struct store_suspect *q, void *arg, struct cl_err *e)
+{
+	(void)e;
+	CHECK_STR(q->workload, "task:bomb");
+	++*(int *)arg;
+	return 0;
+}
+
+void test_session_store__suspects_are_found_by_workload(void)
+{
+	cleanup_suspect struct store_suspect q = STORE_SUSPECT_INIT;
+	char id[STORE_SESSION_ID];
+	struct store *s;
+	struct cl_err e;
+	bool found;
+	int n = 0;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(store_suspect_each(s, count_suspect, &n, &e), 0);
+	CHECK_INT(n, 0);
+	CHECK_INT(dispatch(s, "a", "bomb", NULL, id, &e), 0);
+	CHECK_INT(claim(s, id, 10), CLAIM_REQUEUED);
+	CHECK_INT(store_suspect_find(s, "/srv/p", "task:bomb", &q, &found, &e), 0);
+	CHECK(!found);
+	CHECK_INT(dispatch(s, "b", "bomb", NULL, id, &e), 0);
+	CHECK_INT(claim(s, id, 10), CLAIM_QUARANTINED);
+	CHECK_INT(dispatch(s, "b", "other", NULL, id, &e), 0);
+	CHECK_INT(claim(s, id, 10), CLAIM_REQUEUED);
+	CHECK_INT(store_suspect_each(s, count_suspect, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_suspect_find(s, "/srv/p", "task:bomb", &q, &found, &e), 0);
+	CHECK(found);
+	CHECK_STR(q.executors, "[\"a\",\"b\"]");
+	CHECK_INT(store_suspect_find(s, "/srv/other", "task:bomb", &q, &found, &e), 0);
+	CHECK(!found);
+	store_close(s);
+	gone();
+}
+
+void test_session_store__a_replacement_that_never_started(void)
+{
+	char old[STORE_SESSION_ID], new[STORE_SESSION_ID], again[STORE_SESSION_ID];
+	char run[STORE_RUN_ID];
+	struct store *s;
+	struct cl_err e;
+	bool won;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK_INT(dispatch(s, "a", NULL, NULL, old, &e), 0);
+	CHECK_INT(store_session_take_on(s, old, NOW, NOW, &won, &e), 0);
+	CHECK(!won); /* it runs */
+	CHECK_INT(claim(s, old, 2), CLAIM_REQUEUED);
+	CHECK_INT(store_session_take_on(s, old, NOW, NOW, &won, &e), 0);
+	CHECK(won);
+	CHECK_INT(store_session_take_on(s, old, NOW, NOW + 1, &won, &e), 0);
+	CHECK(!won);
+	CHECK_INT(dispatch(s, "b", NULL, old, new, &e), 0);
+	(void)snprintf(run, sizeof(run), "%s", run_of(s, new));
+	CHECK_INT(store_session_reopen(s, run_of(s, old), 2, "x", NOW, &won, &e), 0);
+	CHECK(!won); /* it replaces nothing */
+	CHECK_INT(store_session_reopen(s, run, 1, "x", NOW, &won, &e), 0);
+	CHECK(!won); /* there are no more attempts */
+	CHECK_INT(store_session_reopen(s, run, 2, "x", NOW, &won, &e), 0);
+	CHECK(won);
+	expect_state(s, old, "requeued");
+	expect_state(s, new, "failed");
+	CHECK_INT(store_session_reopen(s, run, 2, "x", NOW, &won, &e), 0);
+	CHECK(!won);
+	CHECK_INT(dispatch(s, "c", NULL, old, again, &e), 0);
+	(void)snprintf(run, sizeof(run), "%s", run_of(s, again));
+	CHECK_INT(store_run_started(s, run, "c-000000000001", NOW, &won, &e), 0);
+	CHECK_INT(store_session_reopen(s, run, 9, "x", NOW, &won, &e), 0);
+	CHECK(!won); /* it runs */
+	store_close(s);
+	expect_sound();
+	gone();
+}
+
 /* ---- a hundred supervisors ---- */
 
 #define RACERS 100
