@@ -49,7 +49,7 @@ mint_after() {
 
 mint_under() {
 	after() { mint_after; }
-	each_fault "$1" "$2" "$BIN/cloop-secret" mint s4 --file "$D/payload"
+	each_fault "$1" "$2" "$BUILD_DIR/t/loads/cloop-secret" mint s4 --file "$D/payload"
 	[ "$faults" -gt "$3" ]
 }
 
@@ -81,6 +81,6 @@ revoke_after() {
 	fresh
 	grant=$(cloop secret grants --json | jq -r .id)
 	after() { revoke_after; }
-	each_fault write kill "$BIN/cloop-secret" revoke "$grant"
+	each_fault write kill "$BUILD_DIR/t/loads/cloop-secret" revoke "$grant"
 	[ "$faults" -gt 3 ]
 }

@@ -49,11 +49,11 @@ whole() {
 }
 # Whatever was left half done is over a minute after its time.
 lapses() {
-	later 960 "$BIN/cloop-secret" sweep >/dev/null || return 1
+	later 960 "$BUILD_DIR/t/loads/cloop-secret" sweep >/dev/null || return 1
 	same "$(sql "SELECT count(*) FROM lease WHERE state = 'live'")" 0
 }
 
-piped() { printf '%s %s < %s | cat > %s; exit "${PIPESTATUS[0]}"' "$BIN/cloop-secret" "$1" "$2" "$D/got"; }
+piped() { printf '%s %s < %s | cat > %s; exit "${PIPESTATUS[0]}"' "$BUILD_DIR/t/loads/cloop-secret" "$1" "$2" "$D/got"; }
 
 take_after() {
 	local there
@@ -123,7 +123,7 @@ revoke_after() {
 	grant=$(cloop secret grants --json | head -n 1 | jq -r .id)
 	after() { revoke_after; }
 	# Without the fault it leaves with 1, which the harness takes for a failure.
-	each_fault write kill bash -c "$BIN/cloop-secret revoke $grant --wait 0; s=\$?; [ \$s = 1 ] && exit 0; exit \$s"
+	each_fault write kill bash -c "$BUILD_DIR/t/loads/cloop-secret revoke $grant --wait 0; s=\$?; [ \$s = 1 ] && exit 0; exit \$s"
 	[ "$faults" -gt 3 ]
 }
 
@@ -141,6 +141,6 @@ sweep_after() {
 	cp -a "$hub" "$D/lapsed"
 	fresh() { rm -rf "$hub"; cp -a "$D/lapsed" "$hub"; }
 	after() { sweep_after; }
-	each_fault write kill "$BIN/cloop-secret" sweep
+	each_fault write kill "$BUILD_DIR/t/loads/cloop-secret" sweep
 	[ "$faults" -gt 3 ]
 }

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -25,6 +27,8 @@ int seal_process(struct cl_err *e)
 	return 0;
 }
 
+/* ---- pages ---- */
+
 static size_t pages(size_t cap)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -32,21 +36,99 @@ static size_t pages(size_t cap)
 	return (cap + 1 + page - 1) / page * page;
 }
 
-int seal_buf_make(struct seal_buf *b, size_t cap, struct cl_err *e)
+static int lock_pages(void *p, size_t size, struct cl_err *e)
 {
-	size_t size = pages(cap);
+	if (!mlock(p, size))
+		return 0;
+	(void)cl_fail_sys(e, CL_EOS, errno, "cannot lock %zu bytes for a secret", size);
+	return cl_fix(e, "raise the limit of locked memory: ulimit -l unlimited");
+}
+
+static unsigned char *map_pages(size_t size, struct cl_err *e)
+{
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (p == MAP_FAILED)
-		return cl_fail_sys(e, CL_EOS, errno, "cannot get %zu bytes of memory", size);
-	if (mlock(p, size)) {
-		(void)cl_fail_sys(e, CL_EOS, errno, "cannot lock %zu bytes for a secret", size);
+	if (p == MAP_FAILED) {
+		(void)cl_fail_sys(e, CL_EOS, errno, "cannot get %zu bytes of memory", size);
+		return NULL;
+	}
+	if (lock_pages(p, size, e)) {
 		(void)munmap(p, size);
-		return cl_fix(e, "raise the limit of locked memory: ulimit -l unlimited");
+		return NULL;
 	}
 	(void)madvise(p, size, MADV_DONTDUMP);
 	(void)madvise(p, size, MADV_WIPEONFORK);
-	*b = (struct seal_buf){.p = p, .cap = cap};
+	return p;
+}
+
+/*
+ * Most of what is kept here is a key or a token, and five system calls for each would be dearer
+ * than what is done with it: they share one mapping, in units of a cache line.
+ */
+#define ARENA 32768
+#define UNIT  64
+#define UNITS (ARENA / UNIT)
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned char *base; /* NULL: not mapped yet */
+	pid_t pid;           /* a lock is not inherited over fork(2), the mapping is */
+	bool used[UNITS];
+} arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t units(size_t cap)
+{
+	return cap / UNIT + 1; /* with the NUL */
+}
+
+static bool from_arena(const unsigned char *p)
+{
+	return arena.base && p >= arena.base && p < arena.base + ARENA;
+}
+
+/* Nothing when it has no room, or what is left does not hang together. */
+static void arena_take(size_t n, struct seal_buf *b)
+{
+	size_t run = 0;
+
+	for (size_t i = 0; i < UNITS; i++) {
+		run = arena.used[i] ? 0 : run + 1;
+		if (run < n)
+			continue;
+		memset(&arena.used[i + 1 - n], true, n);
+		b->p = arena.base + (i + 1 - n) * UNIT;
+		return;
+	}
+}
+
+static int arena_ready(struct cl_err *e)
+{
+	pid_t pid = getpid();
+
+	if (arena.base && arena.pid == pid)
+		return 0;
+	if (arena.base ? lock_pages(arena.base, ARENA, e) : !(arena.base = map_pages(ARENA, e)))
+		return -1;
+	arena.pid = pid;
+	return 0;
+}
+
+int seal_buf_make(struct seal_buf *b, size_t cap, struct cl_err *e)
+{
+	struct seal_buf made = {.cap = cap};
+	struct cl_err small; /* a low limit may still have room for a page */
+
+	if (cap < ARENA) {
+		(void)pthread_mutex_lock(&arena.lock);
+		if (!arena_ready(&small))
+			arena_take(units(cap), &made);
+		(void)pthread_mutex_unlock(&arena.lock);
+	}
+	if (!made.p)
+		made.p = map_pages(pages(cap), e);
+	if (!made.p)
+		return -1;
+	*b = made;
 	return 0;
 }
 
@@ -61,7 +143,14 @@ int seal_buf_copy(struct seal_buf *b, const void *p, size_t len, struct cl_err *
 
 void seal_buf_release(struct seal_buf *b)
 {
-	if (b->p) {
+	if (from_arena(b->p)) {
+		size_t n = units(b->cap);
+
+		explicit_bzero(b->p, n * UNIT);
+		(void)pthread_mutex_lock(&arena.lock);
+		memset(&arena.used[(size_t)(b->p - arena.base) / UNIT], false, n);
+		(void)pthread_mutex_unlock(&arena.lock);
+	} else if (b->p) {
 		explicit_bzero(b->p, pages(b->cap));
 		(void)munmap(b->p, pages(b->cap));
 	}

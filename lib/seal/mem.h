@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Memory for keys and for what they open (DECISIONS K6): pages of its own, locked in RAM
- * (mlock(2)), in no core dump and gone in a forked child (madvise(2) MADV_DONTDUMP and
- * MADV_WIPEONFORK), wiped before they are given back.
+ * Memory for keys and for what they open (DECISIONS K6): pages where nothing else is, locked in
+ * RAM (mlock(2)), in no core dump and gone in a forked child (madvise(2) MADV_DONTDUMP and
+ * MADV_WIPEONFORK), wiped before they are given back. From any thread.
  */
 #ifndef SEAL_MEM_H
 #define SEAL_MEM_H

@@ -175,8 +175,9 @@ int seal_root_derive(const struct seal_root *r, const char *id, const unsigned c
 {
 	cleanup_free char *info = cl_asprintf("cloop-kek-v1:%s", id);
 
-	if (r->raw)
-		return seal_hkdf(r->key.p, r->key.len, salt, SEAL_SALT, info, strlen(info), out, e);
-	return seal_scrypt(r->key.p, r->key.len, salt, SEAL_SALT, SEAL_SCRYPT_N, SEAL_SCRYPT_R,
-		SEAL_SCRYPT_P, out, e);
+	if (!r->raw)
+		return seal_scrypt(r->key.p, r->key.len, salt, SEAL_SALT, SEAL_SCRYPT_N,
+			SEAL_SCRYPT_R, SEAL_SCRYPT_P, out, e);
+	seal_hkdf(r->key.p, r->key.len, salt, SEAL_SALT, info, strlen(info), out);
+	return 0;
 }

@@ -30,8 +30,10 @@ static int make(struct seal_ring *r, const struct seal_who *who, bool *won, stru
 	char id[32], text[2 * SEAL_KEY + 1];
 
 	if (sys_new_id("sign_", 24, id, sizeof(id), e) || seal_buf_make(&seed, SEAL_KEY, e) ||
-		seal_random(seed.p, SEAL_KEY, e) || seal_public(seed.p, public_key, e) ||
-		seal_ring_seal(r, STORE_SIGNING, id, seed.p, SEAL_KEY, &sealed, e))
+		seal_random(seed.p, SEAL_KEY, e))
+		return -1;
+	seal_public(seed.p, public_key);
+	if (seal_ring_seal(r, STORE_SIGNING, id, seed.p, SEAL_KEY, &sealed, e))
 		return -1;
 	cl_hex(public_key, sizeof(public_key), text);
 	row.id = cl_strdup(id);
@@ -55,8 +57,7 @@ static int open_row(struct seal_ring *r, const struct store_signing *row,
 		return -1;
 	if (out->private_key.len != SEAL_KEY)
 		return altered("has another length than a key", e);
-	if (seal_public(out->private_key.p, out->public_key, e))
-		return -1;
+	seal_public(out->private_key.p, out->public_key);
 	cl_hex(out->public_key, SEAL_KEY, text);
 	if (strcmp(text, row->public) != 0 || (known && memcmp(known, out->public_key, SEAL_KEY)))
 		return altered("is not the one that .cloop/grants.pub and state.db name", e);

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/fleet.h"
+#include "sys/user.h"
 
 #include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -28,14 +28,13 @@ static void add_group(gid_t gid, struct cl_strv *out)
 
 void work_who(struct work_who *out)
 {
-	struct passwd pw, *found = NULL;
-	char space[4096];
 	int n = getgroups(0, NULL);
 	cleanup_free gid_t *ids = cl_calloc((size_t)(n > 0 ? n : 0) + 1, sizeof(*ids));
 
-	(void)getpwuid_r(getuid(), &pw, space, sizeof(space), &found);
-	out->named = found != NULL;
-	out->user = found ? cl_strdup(found->pw_name) : cl_asprintf("uid:%u", (unsigned)getuid());
+	out->user = sys_user_name(getuid());
+	out->named = out->user != NULL;
+	if (!out->user)
+		out->user = cl_asprintf("uid:%u", (unsigned)getuid());
 	add_group(getgid(), &out->groups);
 	n = n > 0 ? getgroups(n, ids) : 0;
 	for (int i = 0; i < n; i++)

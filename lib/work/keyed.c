@@ -6,10 +6,10 @@
 #include "store/audit.h"
 #include "sys/clock.h"
 #include "sys/path.h"
+#include "sys/user.h"
 #include "work/ctx.h"
 #include "work/public.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,12 +27,10 @@ void keyed_release(struct keyed *k)
 
 static void name_actor(struct keyed *k)
 {
-	struct passwd pw, *found = NULL;
-	char space[4096];
+	cleanup_free char *user = sys_user_name(geteuid());
 
-	(void)getpwuid_r(geteuid(), &pw, space, sizeof(space), &found);
-	if (found)
-		(void)snprintf(k->actor, sizeof(k->actor), "cli:%s", pw.pw_name);
+	if (user)
+		(void)snprintf(k->actor, sizeof(k->actor), "cli:%s", user);
 	else
 		(void)snprintf(k->actor, sizeof(k->actor), "cli:uid:%u", geteuid());
 }

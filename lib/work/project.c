@@ -4,8 +4,8 @@
 #include "base/text.h"
 #include "store/audit.h"
 #include "sys/path.h"
+#include "sys/user.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,11 +58,9 @@ char *work_project_of(const char *path)
 
 char *work_user_name(uid_t uid)
 {
-	struct passwd pw, *found = NULL;
-	char space[4096];
+	char *name = sys_user_name(uid);
 
-	(void)getpwuid_r(uid, &pw, space, sizeof(space), &found);
-	return found ? cl_strdup(found->pw_name) : cl_asprintf("uid:%u", (unsigned)uid);
+	return name ? name : cl_asprintf("uid:%u", (unsigned)uid);
 }
 
 static int overlaps(const char *path, const char *holder, struct cl_err *e)

@@ -6,6 +6,7 @@
 #include "seal/mem.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -53,6 +54,98 @@ void test_seal_mem__flags(void)
 		CHECK_HAS(line, " lo"); /* locked */
 	CHECK_HAS(line, " dd");         /* not dumped */
 	CHECK_HAS(line, " wf");         /* wiped on fork */
+}
+
+static bool zeroed(const struct seal_buf *b)
+{
+	for (size_t i = 0; i <= b->cap; i++)
+		if (b->p[i])
+			return false;
+	return true;
+}
+
+/* However many there are and in whichever order they go, none reaches into another. */
+void test_seal_mem__apart(void)
+{
+	enum { MANY = 400 };
+	static struct seal_buf all[MANY];
+	struct cl_err e;
+
+	for (size_t round = 0; round < 20; round++) {
+		for (size_t i = 0; i < MANY; i++) {
+			size_t cap = (i * 37 + round * 101) % 700;
+
+			if (all[i].p && (i + round) % 3)
+				continue;
+			seal_buf_release(&all[i]);
+			if (i % 50 == 49)
+				cap = 32766 + i % 3;
+			CHECK_INT(seal_buf_make(&all[i], cap, &e), 0);
+			CHECK(zeroed(&all[i]));
+			memset(all[i].p, (int)(i & 255), cap);
+		}
+		for (size_t i = 0; i < MANY; i++) {
+			for (size_t k = 0; k < all[i].cap; k++)
+				if (all[i].p[k] != (i & 255))
+					UNIT_FAIL(
+						"round %zu: buffer %zu was overwritten", round, i);
+			CHECK_INT(all[i].p[all[i].cap], 0);
+		}
+	}
+	for (size_t i = 0; i < MANY; i++)
+		seal_buf_release(&all[i]);
+}
+
+static void *takes(void *arg)
+{
+	bool *failed = arg;
+	struct cl_err e;
+
+	for (int i = 0; i < 2000; i++) {
+		struct seal_buf b = SEAL_BUF_INIT;
+
+		if (seal_buf_make(&b, (size_t)i % 300, &e) || !zeroed(&b))
+			*failed = true;
+		else
+			memset(b.p, 'x', b.cap);
+		seal_buf_release(&b);
+	}
+	return NULL;
+}
+
+void test_seal_mem__threads(void)
+{
+	bool failed[4] = {false};
+	pthread_t t[4];
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++)
+		CHECK_INT(pthread_create(&t[i], NULL, takes, &failed[i]), 0);
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++) {
+		CHECK_INT(pthread_join(t[i], NULL), 0);
+		CHECK(!failed[i]);
+	}
+}
+
+/* A child's own secrets are locked as its parent's were. */
+void test_seal_mem__child_locks_its_own(void)
+{
+	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
+	struct cl_err e;
+	int status = -1;
+	pid_t pid;
+
+	CHECK_INT(seal_buf_copy(&b, "secret", 6, &e), 0);
+	pid = fork();
+	if (!pid) {
+		struct seal_buf own = SEAL_BUF_INIT;
+		char line[512];
+
+		_exit(seal_buf_copy(&own, "other", 5, &e) || own.p == b.p ||
+			!smaps(own.p, "VmFlags", line, sizeof(line)) ||
+			(mlock_is_real && !strstr(line, " lo")));
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
 }
 
 void test_seal_mem__child_has_none(void)
