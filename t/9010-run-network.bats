@@ -132,6 +132,52 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	host cloop runs stop --grace 0 "$one"
 }
 
+# a_stranger NAME : a hub that is in no list of ours, and so has the plain names too; ports 80
+a_stranger() {
+	CLOOP_HUBS=$T/hubs-$1 cloop -C "$T/$1" hub bootstrap > /dev/null
+	run ! grep -q HUB_MARK "$T/$1/.cloop/hub.env"
+	sed 's/allow_ports: .443./allow_ports: [80]/' "$HUB/.cloop/config.yaml" > "$T/$1/.cloop/config.yaml"
+}
+
+@test "hubs that know nothing of each other share no network: the second takes a mark by itself" {
+	local one id mark
+	one=$(run_in --detach -- sleep 300)
+	# With the run directory of the first, and with one of its own.
+	for s in "third $CLOOP_RUN_DIR" "fourth $T/run4"; do
+		set -- $s
+		a_stranger "$1"
+		stranger() { CLOOP_DIR=$T/$1 CLOOP_RUN_DIR=$2 CLOOP_HUBS=$T/hubs-$1 "${@:3}"; }
+		id=$(sed -n 's/^CLOOP_HUB_ID=hub_//p' "$T/$1/.cloop/hub.env")
+		exits 0 stranger "$1" "$2" run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80'
+		has "$output" '93.184.216.34:443 no'
+		has "$output" '93.184.216.34:80 open'
+		mark=$(sed -n 's/^CLOOP_HUB_MARK=//p' "$T/$1/.cloop/hub.env")
+		same "$mark" "${id:0:6}"
+		has "$(stranger "$1" "$2" cloop runs journal -p "$P")" "have '$mark' in their names from now on: 'cloop-sbx-container' is another hub's"
+		has "$(stranger "$1" "$2" cloop hub audit list)" hub.mark
+		# It is for good: written once, and used also where no other is there.
+		exits 0 stranger "$1" "$2" run_in -- true
+		same "$(grep -c '^CLOOP_HUB_MARK=' "$T/$1/.cloop/hub.env")" 1
+	done
+	# The first goes on as it was, under its own rules.
+	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80'
+	has "$output" '93.184.216.34:443 open'
+	has "$output" '93.184.216.34:80 no'
+	run ! grep -q HUB_MARK "$HUB/.cloop/hub.env"
+	host cloop runs stop --grace 0 "$one"
+}
+
+@test "a hub that cannot take a mark does not share a network" {
+	local one
+	one=$(run_in --detach -- sleep 300)
+	a_stranger fifth
+	sed -i '/^CLOOP_HUB_ID=/d' "$T/fifth/.cloop/hub.env"
+	exits 125 env CLOOP_DIR="$T/fifth" CLOOP_HUBS="$T/hubs-fifth" nsenter --net="/run/netns/$NSNAME" -- cloop run -p "$P" -- true
+	has "$stderr" "'$T/fifth/.cloop/hub.env' has no CLOOP_HUB_ID="
+	has "$stderr" "fix: write CLOOP_HUB_MARK="
+	host cloop runs stop --grace 0 "$one"
+}
+
 @test "a live run's filter is what should stand, and is put back when it is flushed" {
 	id=$(run_in --detach -- sh -c 'sleep 30')
 	exits 0 host cloop egress verify --all

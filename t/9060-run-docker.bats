@@ -138,6 +138,23 @@ docker_leftovers() {
 	same "$(docker_leftovers)" ''
 }
 
+@test "docker: the network of another hub is not shared" {
+	local two=$T/two
+	docker_public
+	id=$(run_in --detach -- sleep 60)
+	CLOOP_HUBS=$T/hubs-two cloop -C "$two" hub bootstrap > /dev/null
+	cp "$HUB/.cloop/config.yaml" "$two/.cloop/config.yaml"
+	exits 125 env CLOOP_DIR="$two" CLOOP_HUBS="$T/hubs-two" nsenter --net="/run/netns/$NSNAME" -- cloop run -p "$P" -- true
+	has "$stderr" "the network 'cloop-sbx-container' is that of the hub '$HUB'"
+	has "$stderr" "fix: write CLOOP_HUB_MARK="
+	# The filter of the first is as it was.
+	exits 0 host cloop egress verify --all
+	echo CLOOP_HUB_MARK=two >> "$two/.cloop/hub.env"
+	exits 0 env CLOOP_DIR="$two" CLOOP_HUBS="$T/hubs-two" nsenter --net="/run/netns/$NSNAME" -- cloop run -p "$P" -- true
+	host cloop runs stop --grace 0s "$id" >/dev/null
+	same "$(docker_leftovers)" ''
+}
+
 @test "docker: a live run's filter is looked at, and put back when somebody changes it" {
 	docker_public
 	id=$(run_in --detach -- sleep 60)

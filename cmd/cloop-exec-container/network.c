@@ -7,6 +7,9 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "store/audit.h"
+#include "store/journal.h"
+#include "sys/clock.h"
 #include "sys/hub.h"
 #include "work/standing.h"
 
@@ -79,11 +82,71 @@ static char *rules_key(const struct eg_stack *s)
 	return cl_asprintf("r%.12s", hex);
 }
 
+/* On record, for people who look for a table of the plain name. */
+static int note_mark(const struct job *j, const char *mark, const char *other, struct cl_err *e)
+{
+	cleanup_free char *path = cl_asprintf("%s/.cloop/state.db", j->spec->hub);
+	cleanup_free char *text = cl_asprintf("networks and packet filters of this hub have '%s' "
+					      "in their names from now on: '%s' is "
+					      "another hub's, %s",
+		mark, j->network, other);
+	json_t *detail =
+		json_pack("{s:s, s:s, s:s}", "mark", mark, "network", j->network, "why", other);
+	const struct store_audit_row row = {.actor = "driver",
+		.action = "hub.mark",
+		.entity = "executor",
+		.entity_id = j->spec->executor->id,
+		.project = j->spec->project,
+		.detail = detail};
+	cleanup_store struct store *s = NULL;
+	int rc = store_open(path, STORE_RW, &s, e);
+
+	if (!rc)
+		rc = store_audit_add(s, sys_now_ms(), &row, e) ||
+				     store_journal_add(s, sys_now_ms(), j->spec->project, NULL,
+					     "network_name", text, detail, e)
+			     ? -1
+			     : 0;
+	json_decref(detail);
+	return rc;
+}
+
+/*
+ * The network's names. A hub that has the plain ones (it is the caller's only one) may find a
+ * network of that name which is another's: it takes a mark then, for good.
+ */
+static int name_network(struct job *j, const char *key, struct cl_err *e)
+{
+	cleanup_free char *mark = NULL, *id = NULL, *other = NULL;
+
+	if (hub_mark(j->spec->hub, geteuid(), &mark, e))
+		return -1;
+	id = hub_network_id(mark, j->spec->executor->id);
+	j->network = eg_network_name(id, key);
+	if (!*mark && engine_takes_namespaces(j)) {
+		if (net_of_another(j->run_base, j->network, j->spec->hub, &other, e))
+			return -1;
+		if (other) {
+			free(mark);
+			mark = NULL;
+			if (hub_take_mark(j->spec->hub, geteuid(), &mark, e) ||
+				note_mark(j, mark, other, e))
+				return -1;
+			free(id);
+			free(j->network);
+			id = hub_network_id(mark, j->spec->executor->id);
+			j->network = eg_network_name(id, key);
+		}
+	}
+	j->table = eg_table_name(id, key);
+	return 0;
+}
+
 int job_plan_network(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
 	const char *configured = s->executor->network;
-	cleanup_free char *rules = rules_key(&s->egress), *mark = NULL, *id = NULL;
+	cleanup_free char *rules = rules_key(&s->egress);
 	const char *key = rules ? rules : s->scope == SB_EGRESS_PUBLIC ? "public" : NULL;
 
 	j->net_kind = JOB_NET_NONE;
@@ -106,12 +169,7 @@ int job_plan_network(struct job *j, struct cl_err *e)
 		j->network = cl_strdup(configured);
 		return 0;
 	}
-	if (hub_mark(s->hub, geteuid(), &mark, e))
-		return -1;
-	id = hub_network_id(mark, s->executor->id);
-	j->network = eg_network_name(id, key);
-	j->table = eg_table_name(id, key);
-	return choose_backend(j, e);
+	return name_network(j, key, e) || choose_backend(j, e) ? -1 : 0;
 }
 
 /*
@@ -135,18 +193,34 @@ static int lock_network(const struct job *j, struct cl_err *e)
 	return cl_steal_fd(&fd);
 }
 
-/* The bridge of a network of the engine's, by its own inspect. */
+static void refuse_shared(const struct job *j, const char *hub, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED, "the network '%s' is that of the hub '%s'", j->network, hub);
+	(void)cl_constraint(e, "network_name");
+	(void)cl_fix(e,
+		"write CLOOP_HUB_MARK=, and up to 16 lower-case letters and digits, to "
+		"%s/.cloop/hub.env: networks of this hub have it in their names then",
+		j->spec->hub);
+}
+
+/* The bridge of a network of the engine's, by its own inspect; refused if it is another hub's. */
 static char *engine_bridge(const struct job *j, struct cl_err *e)
 {
 	const char *args[] = {"network", "inspect", "--format", "{{json .}}", j->network, NULL};
 	cleanup_buf struct cl_buf out = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	const char *name = NULL, *id = NULL;
-	json_t *options;
+	const char *name = NULL, *id = NULL, *hub;
+	json_t *options, *labels;
 
 	if (engine_call(&j->engine, "look at the network", NULL, args, ENGINE_ASK_MS, &out, e) ||
 		cl_doc_parse(&d, CL_DOC_JSON, "network inspect", out.p, out.len, NULL, e))
 		return NULL;
+	labels = json_object_get(d.root, j->engine.kind == CT_PODMAN ? "labels" : "Labels");
+	hub = json_string_value(json_object_get(labels, CT_LABEL_HUB));
+	if (hub && strcmp(hub, j->spec->hub) != 0) {
+		refuse_shared(j, hub, e);
+		return NULL;
+	}
 	if (j->engine.kind == CT_PODMAN) {
 		name = json_string_value(json_object_get(d.root, "network_interface"));
 	} else {
@@ -174,6 +248,7 @@ static int engine_network(struct job *j, struct cl_err *e)
 {
 	const char *look[] = {"network", "inspect", j->network, NULL};
 	cleanup_free char *bridge = NULL, *option = NULL;
+	cleanup_free char *label = cl_asprintf(CT_LABEL_HUB "=%s", j->spec->hub);
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	struct nft_filter f = {.table = j->table};
 	char name[16];
@@ -184,9 +259,10 @@ static int engine_network(struct job *j, struct cl_err *e)
 		return -1;
 	if (r.status) {
 		const char *podman[] = {"network", "create", "--driver", "bridge", "--disable-dns",
-			j->network, NULL};
+			"--label", label, j->network, NULL};
 		const char *docker[] = {"network", "create", "--driver", "bridge", "-o", option,
-			"-o", "com.docker.network.bridge.enable_icc=false", j->network, NULL};
+			"-o", "com.docker.network.bridge.enable_icc=false", "--label", label,
+			j->network, NULL};
 
 		if (engine_call(&j->engine, "make the network", NULL,
 			    j->engine.kind == CT_PODMAN ? podman : docker, ENGINE_WORK_MS, NULL, e))
@@ -208,7 +284,8 @@ int job_make_network(struct job *j, enum ct_net *net, const char **network, stru
 		.pool = j->spec->executor->address_pool,
 		.policy = j->has_policy ? &j->policy : NULL,
 		.ipv6 = true,
-		.rundir = j->run_base};
+		.rundir = j->run_base,
+		.hub = j->spec->hub};
 
 	*network = NULL;
 	switch (j->net_kind) {

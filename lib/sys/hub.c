@@ -193,8 +193,7 @@ int hub_place(const struct hub_ask *ask, const char *dir, bool found, struct cl_
 		e, "if you made it, add the line '%s' to %s", dir, at ? at : "your list of hubs");
 }
 
-/* The value of a line KEY=VALUE of the marker, "" without one; owned. */
-static char *marker_value(const char *text, const char *key)
+char *hub_marker_value(const char *text, const char *key)
 {
 	cleanup_strv struct cl_strv lines = CL_STRV_INIT;
 
@@ -207,7 +206,7 @@ static char *marker_value(const char *text, const char *key)
 
 static int take_mark(const char *text, const char *path, char **out, struct cl_err *e)
 {
-	*out = marker_value(text, HUB_MARK_KEY);
+	*out = hub_marker_value(text, HUB_MARK_KEY);
 	if (!**out || (strlen(*out) <= 16 && cl_all_in(*out, CL_LOWER CL_DIGITS)))
 		return 0;
 	(void)cl_fail(
@@ -273,7 +272,7 @@ int hub_check(const struct hub_ask *ask, const char *dir, struct hub *out, struc
 		return e->code == CL_ENOTFOUND ? not_a_hub(real, e) : -1;
 	if (hub_place(ask, real, true, e))
 		return -1;
-	out->id = marker_value(marker.p, HUB_ID_KEY);
+	out->id = hub_marker_value(marker.p, HUB_ID_KEY);
 	return take_mark(marker.p, out->marker, &out->mark, e);
 }
 

@@ -64,10 +64,16 @@ int hub_check(const struct hub_ask *ask, const char *dir, struct hub *out, struc
 /*
  * What tells the hub's networks and packet filters from those of another hub of this machine
  * whose executor has the same id: "" for the hub that was made first, which has the plain
- * names, else a word that bootstrap wrote into the marker. Owned. A directory without a
+ * names, else a word that bootstrap or hub_take_mark wrote into the marker. Owned. A directory without a
  * marker has none; CL_ECONFIG for one that cannot be part of a name.
  */
 int hub_mark(const char *dir, uid_t uid, char **out, struct cl_err *e);
+/*
+ * Gives a hub without a mark one, the first 6 digits of its id, for another has the plain names;
+ * *out is its mark, owned, also where it had one. CL_ECONFIG for one that has no id or cannot be
+ * written, with what to write.
+ */
+int hub_take_mark(const char *dir, uid_t uid, char **out, struct cl_err *e);
 /* The id that networks and tables of the executor are named after; owned. */
 char *hub_network_id(const char *mark, const char *executor);
 

@@ -107,6 +107,12 @@ static int second(const struct hub_ask *ask, const char *dir, bool *is, struct c
 	return 0;
 }
 
+#define MARKER_MAX 65536
+#define MARK_REMARK                                                                         \
+	"# Networks and packet filters of this hub have this in their names, for there is " \
+	"another "                                                                          \
+	"hub.\n"
+
 static int put_marker(const struct hub_ask *ask, int inner, const struct hub *h, struct hub_boot *b,
 	struct cl_err *e)
 {
@@ -120,11 +126,8 @@ static int put_marker(const struct hub_ask *ask, int inner, const struct hub *h,
 			   "# Environment of the hub's daemons goes here, one NAME=VALUE a line, "
 			   "and never a key.\n" HUB_ID_KEY "%s\n"
 			   "%s%s%.6s%s",
-		id,
-		marked ? "# Networks and packet filters of this hub have this in their names, for "
-			 "there is another hub.\n"
-		       : "",
-		marked ? HUB_MARK_KEY : "", marked ? id + 4 : "", marked ? "\n" : "");
+		id, marked ? MARK_REMARK : "", marked ? HUB_MARK_KEY : "", marked ? id + 4 : "",
+		marked ? "\n" : "");
 	return put_file(inner, h->marker, text, 0600, false, &b->made_marker, e);
 }
 
@@ -291,4 +294,54 @@ int hub_bootstrap(const struct hub_ask *ask, struct hub_boot *b,
 		put_marker(ask, inner, out, b, e) || put_list(ask, dir, b, e))
 		return -1;
 	return hub_check(ask, dir, out, e);
+}
+
+/* The directory's lock is held: nobody else writes it. */
+static int add_mark(int inner, const struct hub *h, uid_t uid, char **out, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf marker = CL_BUF_INIT;
+	cleanup_free char *id = NULL;
+	bool made;
+
+	if (hub_read(inner, "hub.env", h->marker, uid, MARKER_MAX, &marker, e))
+		return -1;
+	*out = hub_marker_value(marker.p, HUB_MARK_KEY);
+	if (**out)
+		return 0;
+	id = hub_marker_value(marker.p, HUB_ID_KEY);
+	if (!cl_starts(id, "hub_") || strlen(id) < 4 + 6 ||
+		!cl_all_in(id + 4, CL_LOWER CL_DIGITS)) {
+		(void)cl_fail(e, CL_ECONFIG, "'%s' has no " HUB_ID_KEY " to tell hubs apart by",
+			h->marker);
+		return cl_fix(e,
+			"write " HUB_MARK_KEY ", and up to 16 lower-case letters and digits, "
+			"there");
+	}
+	free(*out);
+	*out = cl_asprintf("%.6s", id + 4);
+	if (marker.len && marker.p[marker.len - 1] != '\n')
+		cl_buf_addc(&marker, '\n');
+	cl_buf_addf(&marker, MARK_REMARK HUB_MARK_KEY "%s\n", *out);
+	return put_file(inner, h->marker, marker.p, 0600, true, &made, e);
+}
+
+int hub_take_mark(const char *dir, uid_t uid, char **out, struct cl_err *e)
+{
+	cleanup_fd int top = -1, inner = -1;
+	struct hub h = HUB_INIT;
+	int rc;
+
+	*out = NULL;
+	if (hub_open(dir, uid, &top, &inner, e))
+		return -1;
+	if (flock(inner, LOCK_EX))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot lock '%s/.cloop'", dir);
+	hub_names(&h, dir);
+	rc = add_mark(inner, &h, uid, out, e);
+	hub_release(&h);
+	if (rc) {
+		free(*out);
+		*out = NULL;
+	}
+	return rc;
 }

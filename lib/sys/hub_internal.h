@@ -14,6 +14,8 @@ int hub_trusted(int fd, const char *path, uid_t uid, bool dir, struct cl_err *e)
 /* A whole trusted file below dirfd, added to out; CL_ENOTFOUND when it is not there. */
 int hub_read(int dirfd, const char *name, const char *path, uid_t uid, size_t max,
 	struct cl_buf *out, struct cl_err *e);
+/* The value of a line KEY=VALUE of the marker, "" without one; owned. */
+char *hub_marker_value(const char *text, const char *key);
 /* Opens a resolved directory and its .cloop, both trusted. CL_ENOTFOUND: there is no .cloop. */
 int hub_open(const char *dir, uid_t uid, int *top, int *inner, struct cl_err *e);
 /* Refuses a place in a project; with `found` also one that may have come with a clone. */

@@ -46,6 +46,8 @@ struct net_want {
 	const struct eg_policy *policy; /* NULL: no filter (only masquerade) */
 	bool ipv6;                      /* give a ULA address too, where IPv6 can be forwarded */
 	const char *rundir;             /* NULL: NET_RUN_DIR */
+	/* The hub's directory, so that no other hub's runs join; NULL: nobody is asked. */
+	const char *hub;
 };
 
 struct net_have {
@@ -79,6 +81,13 @@ int net_teardown(const char *rundir, const char *handle, const char *table, cons
  * again, so that net_teardown of the last run switches it off.
  */
 int net_recover(const char *rundir, bool *left, struct cl_err *e);
+/*
+ * *other: a network of this name stands and is another hub's, or no record of this run directory
+ * knows it, as of a hub with another one: a clause for people, owned. NULL: it is free or the hub's
+ * own. net_prepare refuses the same, CL_EREFUSED with constraint "network_name".
+ */
+int net_of_another(
+	const char *rundir, const char *network, const char *hub, char **other, struct cl_err *e);
 /* Handles that have a namespace or a record, sorted; added to handles. */
 int net_list(const char *rundir, struct cl_strv *handles, struct cl_err *e);
 /*

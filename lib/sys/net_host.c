@@ -40,11 +40,7 @@ void net_host_table(const struct net_dirs *d, char out[NET_HOST_NAME])
 		strcmp(d->root, NET_RUN_DIR) ? "_" : "", strcmp(d->root, NET_RUN_DIR) ? hex : "");
 }
 
-/*
- * One hub at a time decides who needs an interface to forward. Where the directory cannot be had,
- * as in a user namespace, there is nobody to agree with.
- */
-static void lock_host(struct net_dirs *d)
+void net_lock_host(struct net_dirs *d)
 {
 	struct cl_err ignored;
 
@@ -281,7 +277,7 @@ int net_host_plan(struct net_dirs *d, struct sys_nl *nl, const struct net_states
 {
 	cleanup_strv struct cl_strv before = CL_STRV_INIT, others = CL_STRV_INIT;
 
-	lock_host(d);
+	net_lock_host(d);
 	if (opened_read(d, &before, e) || opened_by_others(d, &others, e))
 		return -1;
 	for (size_t i = 0; i < before.n; i++)
@@ -336,7 +332,7 @@ int net_host_close(
 
 	if (any_pool(left))
 		return 0;
-	lock_host(d);
+	net_lock_host(d);
 	if (opened_read(d, &opened, e) || (opened.n && opened_by_others(d, &others, e)))
 		return -1;
 	for (size_t i = 0; i < opened.n; i++) {

@@ -102,6 +102,7 @@ int net_routes(struct sys_nl *nl, uint8_t family, struct net_routes *out, struct
 struct net_state {
 	char handle[16];
 	char *network, *table, *pool; /* NULL: an empty namespace */
+	char *hub;                    /* whose it is; NULL: not said */
 	char bridge[16], host_if[16], port_table[32];
 	struct pol_addr address, address6;
 };
@@ -170,6 +171,15 @@ int net_forget_flows(const struct pol_addr *source, struct cl_err *e);
 
 /* --- what all runs share on the host (net_host.c) --- */
 
+/*
+ * One hub at a time, of all run directories, decides who needs an interface to forward and who
+ * has a name; held until the directories are closed. Where it cannot be had, as in a user
+ * namespace, there is nobody to agree with.
+ */
+void net_lock_host(struct net_dirs *d);
+/* net_of_another by the records of all runs, `except` (NULL: none) left out (net_owner.c). */
+char *net_owner_else(const struct net_states *all, const struct net_state *except,
+	const char *network, const char *hub);
 /* Can the host forward IPv6 through this bridge? */
 bool net_forwards6(const char *bridge);
 /*

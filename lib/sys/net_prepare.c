@@ -141,6 +141,7 @@ static int plan(const struct net_want *w, struct net_state *r, struct cl_err *e)
 	r->network = cl_strdup(w->network);
 	r->table = cl_strdup(w->table);
 	r->pool = cl_strdup(w->pool);
+	r->hub = cl_strdup_null(w->hub);
 	net_state_names(r);
 	return 0;
 }
@@ -174,6 +175,30 @@ static int refuse_second(const struct net_dirs *d, const char *handle, struct cl
 		return 0;
 	(void)cl_fail(e, CL_EBUSY, "workload '%s' has a network already", handle);
 	return cl_fix(e, "'cloop sweep' takes it away if the workload has ended");
+}
+
+/* What is said of a network that another hub has, and what helps. */
+static int refuse_shared(const struct net_want *w, const char *other, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED, "the network '%s' is another hub's: %s", w->network, other);
+	(void)cl_constraint(e, "network_name");
+	return cl_fix(e,
+		"run it again; if it is so each time, write CLOOP_HUB_MARK=, and up to 16 "
+		"lower-case letters and digits, to %s/.cloop/hub.env",
+		w->hub);
+}
+
+static int own(const struct net_want *w, struct net_dirs *d, const struct net_states *all,
+	struct cl_err *e)
+{
+	cleanup_free char *other = NULL;
+
+	if (!w->hub)
+		return 0;
+	/* Two hubs with run directories of their own would both find it free. */
+	net_lock_host(d);
+	other = net_owner_else(all, &all->v[0], w->network, w->hub);
+	return other ? refuse_shared(w, other, e) : 0;
 }
 
 static void describe(const struct building *b, struct net_have *out)
@@ -214,7 +239,7 @@ int net_prepare(const struct net_want *w, struct net_have *out, struct cl_err *e
 		refuse_second(&d, w->handle, e) || net_states(&d, NULL, &all, e))
 		return -1;
 	r = &all.v[0];
-	if (take_address(w, r, &all, e) || net_state_write(&d, r, e))
+	if (own(w, &d, &all, e) || take_address(w, r, &all, e) || net_state_write(&d, r, e))
 		return -1;
 	{
 		cleanup_building struct building b = {.want = w,

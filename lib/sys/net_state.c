@@ -44,6 +44,7 @@ void net_state_release(struct net_state *s)
 	free(s->network);
 	free(s->table);
 	free(s->pool);
+	free(s->hub);
 	*s = (struct net_state){0};
 }
 
@@ -113,11 +114,11 @@ static int address_in(const char *text, struct pol_addr *a, struct cl_err *e)
 
 static int decode(const char *text, size_t len, struct net_state *s, struct cl_err *e)
 {
-	const char *network = "", *table = "", *pool = "", *a4 = "", *a6 = "";
+	const char *network = "", *table = "", *pool = "", *a4 = "", *a6 = "", *hub = "";
 	json_error_t je;
 	json_t *j = json_loadb(text, len, JSON_REJECT_DUPLICATES, &je);
-	int rc = json_unpack_ex(j, &je, 0, "{s:s, s:s, s:s, s:s, s:s}", "network", &network,
-		"table", &table, "pool", &pool, "address", &a4, "address6", &a6);
+	int rc = json_unpack_ex(j, &je, 0, "{s:s, s:s, s:s, s:s, s:s, s?s}", "network", &network,
+		"table", &table, "pool", &pool, "address", &a4, "address6", &a6, "hub", &hub);
 
 	if (rc) {
 		json_decref(j);
@@ -126,6 +127,7 @@ static int decode(const char *text, size_t len, struct net_state *s, struct cl_e
 	s->network = text_or_null(network);
 	s->table = text_or_null(table);
 	s->pool = text_or_null(pool);
+	s->hub = text_or_null(hub);
 	rc = address_in(a4, &s->address, e) || address_in(a6, &s->address6, e) ? -1 : 0;
 	json_decref(j);
 	return rc;
@@ -154,9 +156,9 @@ int net_state_write(const struct net_dirs *d, const struct net_state *s, struct 
 		pol_addr_text(&s->address, a4);
 	if (s->address6.family)
 		pol_addr_text(&s->address6, a6);
-	j = json_pack("{s:s, s:s, s:s, s:s, s:s}", "network", s->network ? s->network : "", "table",
-		s->table ? s->table : "", "pool", s->pool ? s->pool : "", "address", a4, "address6",
-		a6);
+	j = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "network", s->network ? s->network : "",
+		"table", s->table ? s->table : "", "pool", s->pool ? s->pool : "", "address", a4,
+		"address6", a6, "hub", s->hub ? s->hub : "");
 	text = json_dumps(j, JSON_SORT_KEYS);
 	json_decref(j);
 	if (!text)
