@@ -146,6 +146,10 @@ static bool no_reference(const struct iso_question *q, struct iso_answer *a)
 {
 	if (!q->reference || !*q->reference->boot_id)
 		return say(a, "there is no kernel of the executing machine to compare it with");
+	if ((!q->engine_release || !*q->engine_release) && q->engine_asked)
+		return say(a, "the engine does not say which kernel it runs on, so nothing shows "
+			      "that the "
+			      "machine it was compared with is the engine's");
 	if (!q->engine_release || !*q->engine_release ||
 		!strcmp(q->engine_release, q->reference->release))
 		return false;
@@ -219,7 +223,7 @@ void iso_classify(
 	*out = (struct iso_answer){.claim = iso_claim(runtime)};
 	while (!rules[i](q, out))
 		i++;
-	if (!i && earlier) {
+	if (out->verdict == ISO_UNKNOWN && earlier) {
 		out->kept = true;
 		out->verdict = earlier->verdict;
 	}

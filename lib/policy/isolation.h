@@ -65,20 +65,21 @@ struct iso_question {
 	const char *failure;                  /* then: why */
 	const struct iso_evidence *reference; /* the executing machine's kernel; NULL: none */
 	const char *engine_release; /* the kernel that the engine says it runs on; "": unknown */
+	bool engine_asked;          /* it was to say so: unknown is as good as another machine's */
 	int64_t agent_protocol;     /* of the device's agent; 0: no agent is involved */
 };
 
 struct iso_answer {
 	enum iso_verdict verdict, claim;
 	enum iso_standing standing;
-	bool kept;        /* the probe could not run: an earlier verdict stands */
+	bool kept;        /* the probe told nothing: an earlier verdict stands */
 	char reason[600]; /* fit for a terminal */
 	char fix[200];    /* "": nothing to do */
 };
 
 /*
- * `earlier` (NULL: none) is what stood before: an attempt that could not run leaves its verdict
- * and standing as they were, so that breaking the probe clears no contradiction.
+ * `earlier` (NULL: none) is what stood before: an attempt that could not run, or could not tell,
+ * leaves its verdict and standing as they were, so that breaking the probe clears no contradiction.
  */
 void iso_classify(
 	const struct iso_question *q, const struct iso_answer *earlier, struct iso_answer *out);

@@ -53,21 +53,31 @@ int store_isolation_get(struct store *s, const char *executor_id, const char *ru
 	return 0;
 }
 
-int store_isolation_put(struct store *s, const struct store_isolation *r, struct cl_err *e)
+int store_isolation_put(struct store *s, const struct store_isolation *r, int64_t horizon,
+	bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
+	cleanup_isolation struct store_isolation stays = STORE_ISOLATION_INIT;
 	cleanup_txn struct store_txn t = {0};
+	bool found;
 
 	if (store_begin(s, &t, e) ||
 		db_prepare(s,
 			"DELETE FROM isolation_evidence WHERE executor_id = :executor AND "
-			"runtime = :runtime",
+			"runtime = :runtime AND (attempted_at <= :at OR attempted_at > :horizon)",
 			&st, e))
 		return -1;
 	db_text(st, ":executor", r->executor_id);
 	db_text(st, ":runtime", r->runtime);
-	return db_done(s, st, NULL, e) || db_insert(s, &table, r, e) || store_commit(&t, e) ? -1
-											    : 0;
+	db_int(st, ":at", r->attempted_at);
+	db_int(st, ":horizon", horizon);
+	if (db_done(s, st, NULL, e) ||
+		store_isolation_get(s, r->executor_id, r->runtime, &stays, &found, e))
+		return -1;
+	*won = !found;
+	if (*won && db_insert(s, &table, r, e))
+		return -1;
+	return store_commit(&t, e);
 }
 
 int store_isolation_each(struct store *s, store_isolation_fn fn, void *arg, struct cl_err *e)

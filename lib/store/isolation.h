@@ -12,8 +12,8 @@ struct store_isolation {
 	char *verdict, *standing, *reason;
 	char *evidence, *reference; /* JSON, or NULL */
 	char *engine_release, *runtime_path, *identity;
-	int64_t taken_at, attempted_at; /* Unix milliseconds; taken_at 0: never */
-	char *failure;                  /* NULL: the last attempt ran */
+	int64_t taken_at, attempted_at; /* when each began, Unix milliseconds; taken_at 0: never */
+	char *failure;                  /* NULL: the last attempt told something */
 };
 #define STORE_ISOLATION_INIT ((struct store_isolation){.executor_id = NULL})
 void store_isolation_release(struct store_isolation *r);
@@ -22,8 +22,14 @@ void store_isolation_release(struct store_isolation *r);
 /* *out is STORE_ISOLATION_INIT and is read only when *found. */
 int store_isolation_get(struct store *s, const char *executor_id, const char *runtime,
 	struct store_isolation *out, bool *found, struct cl_err *e);
-/* Writes the row in place of what stands there. */
-int store_isolation_put(struct store *s, const struct store_isolation *r, struct cl_err *e);
+/*
+ * Writes the row in place of what stands there, unless that is of an attempt that was begun
+ * later: of two probes beside each other the one that began last counts, whichever ends last.
+ * One that lies after `horizon` (Unix milliseconds) is of a clock that has jumped, and counts for
+ * nothing. *won false: the other stays.
+ */
+int store_isolation_put(struct store *s, const struct store_isolation *r, int64_t horizon,
+	bool *won, struct cl_err *e);
 /* Every row, by executor and runtime; fn as in store/run.h. */
 typedef int (*store_isolation_fn)(const struct store_isolation *r, void *arg, struct cl_err *e);
 int store_isolation_each(struct store *s, store_isolation_fn fn, void *arg, struct cl_err *e);

@@ -55,14 +55,18 @@ bool isolation_due(
 		text = "nobody has probed it";
 	} else if (row->failure) {
 		if (now - row->attempted_at > RETRY_MS || row->attempted_at - now > SKEW_MS)
-			text = "the last probe could not run";
+			text = "the last probe could not run, or could not tell";
 	} else if (now - row->taken_at > DAY_MS || row->taken_at - now > SKEW_MS) {
 		text = "the evidence is more than a day old";
 	}
 	if (row && !text) {
 		identity_now(q->executor, row->runtime_path, identity);
-		if (strcmp(identity, row->identity) != 0)
+		if (!*identity)
+			text = "the engine cannot be looked at";
+		else if (strcmp(identity, row->identity) != 0)
 			text = "engine, runtime or kernel are no longer what they were";
+		else if (!*row->engine_release && !strcmp(row->standing, "verified"))
+			text = "which kernel the engine runs on was not known";
 	}
 	if (why)
 		*why = text;
@@ -73,6 +77,7 @@ bool isolation_due(
 
 /* What the driver answered. */
 struct attempt {
+	int64_t started; /* Unix milliseconds */
 	json_t *out;
 	struct iso_evidence sandbox, reference;
 	bool has_sandbox, has_reference;
@@ -109,6 +114,7 @@ static void attempt(const struct isolation_ask *q, int64_t timeout_ms, struct at
 	json_t *in = json_object();
 	struct cl_err e;
 
+	a->started = sys_now_ms();
 	if (timeout_ms)
 		(void)json_object_set_new(in, "timeout_ms", json_integer(timeout_ms));
 	if (work_driver_ask(q->executor, q->doc, q->hub_dir, "probe", in, &a->out, &e)) {
@@ -132,8 +138,9 @@ static char *text_of(const json_t *out, const char *key)
 }
 
 /*
- * What was found before counts where the probe could not run: a contradiction always, anything
- * else only while it is still the same runtime that was found to be so.
+ * What was found before counts where the probe could not run or could not tell: a contradiction
+ * always, anything else only while it is still the same engine and runtime that were found to be
+ * so. What is not known of them is no longer the same.
  */
 static const struct iso_answer *earlier(const struct store_isolation *was, bool found,
 	const struct attempt *a, struct iso_answer *out)
@@ -142,16 +149,24 @@ static const struct iso_answer *earlier(const struct store_isolation *was, bool 
 	if (!found || !was->taken_at || !iso_verdict_of(was->verdict, &out->verdict) ||
 		!iso_standing_of(was->standing, &out->standing))
 		return NULL;
-	if (out->standing != ISO_CONTRADICTED && strcmp(was->identity, a->identity) != 0)
+	if (out->standing == ISO_CONTRADICTED)
+		return out;
+	if (!*a->identity || strcmp(was->identity, a->identity) != 0)
 		return NULL;
-	return out;
+	/* An attempt that failed early was told no release. */
+	if (a->has_sandbox &&
+		(!*member(a->out, "engine_release") ||
+			strcmp(was->engine_release, member(a->out, "engine_release")) != 0))
+		return NULL;
+	return *was->engine_release ? out : NULL;
 }
 
 static void fill(const struct isolation_ask *q, const struct attempt *a,
-	const struct iso_answer *answer, const struct store_isolation *was, int64_t now,
+	const struct iso_answer *answer, const struct store_isolation *was,
 	struct store_isolation *out)
 {
 	bool kept = answer->kept;
+	const char *failure = !a->has_sandbox ? a->failure : kept ? answer->reason : NULL;
 
 	*out = (struct store_isolation){.executor_id = cl_strdup(q->executor->id),
 		.runtime = cl_strdup(isolation_runtime(q->executor)),
@@ -165,10 +180,10 @@ static void fill(const struct isolation_ask *q, const struct attempt *a,
 		.runtime_path = cl_strdup(member(a->out, "runtime_path")),
 		.identity = cl_strdup(a->identity),
 		.taken_at = kept             ? was->taken_at
-			    : a->has_sandbox ? now
+			    : a->has_sandbox ? a->started
 					     : 0,
-		.attempted_at = now,
-		.failure = a->has_sandbox ? NULL : cl_strdup(a->failure)};
+		.attempted_at = a->started,
+		.failure = cl_strdup_null(failure)};
 }
 
 /* A verdict that is another than before is on record. */
@@ -189,9 +204,25 @@ static int note_change(struct store *s, const struct store_isolation *was, bool 
 		row->verdict, "standing", row->standing, "reason", row->reason, "was_verdict",
 		found ? was->verdict : "", "was_standing", found ? was->standing : "");
 	audit.detail = detail;
-	rc = store_audit_add(s, row->attempted_at, &audit, e);
+	rc = store_audit_add(s, sys_now_ms(), &audit, e);
 	json_decref(detail);
 	return rc;
+}
+
+/* A probe that began after this one has been written down: that is what counts. */
+static void stands(
+	struct store_isolation *was, struct store_isolation *out, struct iso_answer *answer)
+{
+	store_isolation_release(out);
+	*out = *was;
+	*was = STORE_ISOLATION_INIT;
+	answer->kept = true;
+	answer->verdict = ISO_UNKNOWN;
+	answer->standing = ISO_UNVERIFIED;
+	(void)iso_verdict_of(out->verdict, &answer->verdict);
+	(void)iso_standing_of(out->standing, &answer->standing);
+	(void)snprintf(answer->reason, sizeof(answer->reason),
+		"a probe that began later has its answer on record: %.500s", out->reason);
 }
 
 static int record(const struct isolation_ask *q, const struct attempt *a,
@@ -202,22 +233,24 @@ static int record(const struct isolation_ask *q, const struct attempt *a,
 		.sandbox = a->has_sandbox ? &a->sandbox : NULL,
 		.failure = a->failure,
 		.reference = a->has_reference ? &a->reference : NULL,
-		.engine_release = member(a->out, "engine_release")};
+		.engine_release = member(a->out, "engine_release"),
+		.engine_asked = true};
 	cleanup_txn struct store_txn t = {0};
 	struct iso_answer before;
-	bool found = false;
+	bool found = false, won;
 
 	if (store_begin(q->store, &t, e) || isolation_read(q, &was, &found, e))
 		return -1;
 	iso_classify(&question, earlier(&was, found, a, &before), answer);
-	fill(q, a, answer, &was, sys_now_ms(), out);
-	return store_isolation_put(q->store, out, e) ||
-			       note_change(q->store, &was, found, out, e) ||
-			       store_counter_add(q->store, "cloop_executor_isolation_probes_total",
-				       a->has_sandbox ? out->standing : "failed", 1, e) ||
-			       store_commit(&t, e)
-		       ? -1
-		       : 0;
+	fill(q, a, answer, &was, out);
+	if (store_isolation_put(q->store, out, sys_now_ms() + SKEW_MS, &won, e) ||
+		store_counter_add(q->store, "cloop_executor_isolation_probes_total",
+			out->failure ? "failed" : out->standing, 1, e) ||
+		(won && note_change(q->store, &was, found, out, e)))
+		return -1;
+	if (!won)
+		stands(&was, out, answer);
+	return store_commit(&t, e);
 }
 
 int isolation_take(const struct isolation_ask *q, int64_t timeout_ms, struct store_isolation *out,
