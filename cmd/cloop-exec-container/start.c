@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "work/begin.h"
+#include "work/key_pass.h"
 #include "work/paths.h"
 
 #include <stdlib.h>
@@ -67,6 +68,7 @@ static int start(struct job *j, struct cl_err *e)
 		.hub = s->hub,
 		.lend = s->lend,
 		.key_file = s->key_file,
+		.key_fd = s->key_passed ? KEY_PASS_FD : 0,
 		.attached = !s->detached,
 		.wants_stdin = s->wants_stdin,
 		.min_free_mb = s->min_free_mb};
@@ -92,15 +94,21 @@ int cmd_start(struct cl_ctx *c, struct cl_err *e)
 	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
 	cleanup_free char *base = work_run_base();
 	cleanup_job struct job j;
+	int key;
 
 	(void)c;
-	shim_close_inherited();
+	key = key_pass_keep();
 	job_init(&j);
 	if (cl_read_fd(STDIN_FILENO, "standard input", MAX_SPEC, &in, e) ||
 		work_spec_read("container", in.p, in.len, &spec, e))
 		return -1;
 	j.spec = &spec;
 	j.run_base = base;
+	if (spec.key_passed && key < 0)
+		return cl_fail(e, CL_EDATA,
+			"'lease.key_passed' is true, and descriptor %d is no key", KEY_PASS_FD);
+	if (!spec.key_passed && key >= 0)
+		(void)close(key);
 	if (engine_find(spec.executor->runtime, environ, &j.engine, e) || job_open_project(&j, e) ||
 		take_image(&j, e) || job_plan_network(&j, e) || store_new_handle_id(j.handle, e))
 		return -1;

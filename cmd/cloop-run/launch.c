@@ -301,11 +301,12 @@ int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	struct cl_err e2;
 	int rc;
 
-	if (run_may_lend(p, &p->lend, e) || insert_row(c, p, e))
+	if (run_may_lend(p, &p->lend, e) || run_key_lasts(c, p, e) || insert_row(c, p, e))
 		return -1;
 	note_rules(p);
 	spec = run_spec_json(c, p);
-	rc = work_driver(p->executor->driver, "start", spec, &handle, e);
+	rc = work_driver_with(
+		p->executor->driver, "start", spec, p->lend ? p->key_fd : -1, &handle, e);
 	json_decref(spec);
 	if (!rc)
 		rc = find_handle(p, json_string_value(json_object_get(handle, "handle_id")), e);

@@ -56,7 +56,24 @@ json_t *run_lease_json(const struct run_plan *p)
 
 	if (!p->lend)
 		return json_null();
-	return real ? json_pack("{s:s}", "key_file", real) : json_object();
+	return json_pack(
+		"{s:s*, s:o*}", "key_file", real, "key_passed", p->key_fd < 0 ? NULL : json_true());
+}
+
+/* DECISIONS K1: what outlives its command is not to depend on what only that had. */
+int run_key_lasts(const struct cl_ctx *c, const struct run_plan *p, struct cl_err *e)
+{
+	const char *file = getenv("CLOOP_SECRET_KEY_FILE");
+
+	if (!p->lend || p->key_fd < 0 || !cl_flag(c, "detach") || (file && *file) ||
+		p->cfg.key_file)
+		return 0;
+	(void)cl_fail(e, CL_ECONFIG,
+		"this run is granted secrets, and a detached run outlives the CLOOP_SECRET_KEY "
+		"that "
+		"it was started with");
+	return cl_fix(e, "put the key into a file that secrets.key_file or "
+			 "CLOOP_SECRET_KEY_FILE names, or leave --detach out");
 }
 
 void run_say_lease(struct cl_ctx *c, const json_t *lease)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run.h"
 #include "base/mem.h"
+#include "work/key_pass.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@ void run_plan_init(struct run_plan *p)
 		.cfg_doc = CL_DOC_INIT,
 		.cfg = CFG_INIT,
 		.project_fd = -1,
+		.key_fd = -1,
 		.spec_doc = CL_DOC_INIT,
 		.spec = SB_SPEC_INIT,
 		.scope = "",
@@ -35,6 +37,8 @@ void run_plan_release(struct run_plan *p)
 	cl_doc_release(&p->spec_doc);
 	if (p->project_fd >= 0)
 		(void)close(p->project_fd);
+	if (p->key_fd >= 0)
+		(void)close(p->key_fd);
 	free(p->project);
 	store_close(p->store);
 	cfg_release(&p->cfg);
@@ -80,6 +84,8 @@ int cmd_run(struct cl_ctx *c, struct cl_err *e)
 	cleanup_run_plan struct run_plan p;
 
 	run_plan_init(&p);
+	if (key_pass_take(&p.key_fd, e))
+		return -1;
 	if (launch(c, &p, e)) {
 		run_not_replaced(&p, e);
 		return p.told ? c->spec->own_failure : -1;

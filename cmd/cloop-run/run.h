@@ -29,6 +29,7 @@ struct run_plan {
 	bool isolated;                       /* from this host, as that executor says */
 	char *project;                       /* resolved */
 	int project_fd;                      /* O_PATH of it, or -1 */
+	int key_fd;                          /* CLOOP_SECRET_KEY (work/key_pass.h), or -1 */
 	uid_t owner_uid;                     /* of the project directory */
 	gid_t owner_gid;
 	struct cl_doc spec_doc;
@@ -88,6 +89,8 @@ int run_egress(struct run_plan *p, struct cl_err *e);
 int run_may_lend(const struct run_plan *p, bool *out, struct cl_err *e);
 /* What the driver is told of it; owned. And what it answers that was not lent, as warnings. */
 json_t *run_lease_json(const struct run_plan *p);
+/* CL_ECONFIG for a detached run whose key is in the environment only. */
+int run_key_lasts(const struct cl_ctx *c, const struct run_plan *p, struct cl_err *e);
 void run_say_lease(struct cl_ctx *c, const json_t *lease);
 /* Writes the run's row; then step 8. On failure the row says why. */
 int run_launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);

@@ -93,6 +93,8 @@ static const struct cl_verb verbs[] = {
 static const struct cl_text environment[] = {
 	CL_ROWS_ENV_HUB,
 	CL_ROW_ENV_RUN_DIR,
+	{"CLOOP_SECRET_KEY_FILE", "file of the root key, instead of secrets.key_file"},
+	{"CLOOP_SECRET_KEY", "the root key itself, where there is no file and the run is attached"},
 	{0},
 };
 

@@ -20,7 +20,8 @@
 /* Where a command that holds the root key finds it (work/keyed.h). */
 #define CL_ROWS_ENV_KEY \
 	{"CLOOP_SECRET_KEY_FILE", "file of the root key, instead of secrets.key_file"}, \
-	{"CLOOP_SECRET_KEY", "the root key itself, where there is no file"}
+	{"CLOOP_SECRET_KEY", "the root key itself, where there is no file"}, \
+	{"CLOOP_SECRET_KEY_FD", "instead of that, the number of an open descriptor that has it"}
 
 #define CL_ROW_ENV_RUN_DIR \
 	{"CLOOP_RUN_DIR", "where live workloads have their sockets and pipes, instead of /run/cloop"}

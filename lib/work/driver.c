@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "sys/proc.h"
+#include "work/key_pass.h"
 #include "work/paths.h"
 
 #include <errno.h>
@@ -93,13 +94,15 @@ static int failed(const char *program, const char *verb, struct sys_run *r, stru
 }
 
 /* Runs it to its end; *r has what it wrote, and its status. */
-static int call(const char *program, const char *verb, json_t *in, int64_t timeout_ms,
+static int call(const char *program, const char *verb, json_t *in, int64_t timeout_ms, int key,
 	struct sys_run *r, struct cl_err *e)
 {
+	const struct sys_pass pass = {key, KEY_PASS_FD};
 	cleanup_free char *path = NULL, *name = cl_strdup(program);
 	cleanup_free char *text = cl_json_text(in), *verb_copy = cl_strdup(verb);
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	char *argv[] = {name, verb_copy, (char *)"--json", NULL};
+	int rc;
 
 	if (!strchr(program, '/'))
 		path = cl_sibling(program);
@@ -115,10 +118,17 @@ static int call(const char *program, const char *verb, json_t *in, int64_t timeo
 	r->spawn.argv = argv;
 	r->spawn.envp = env.v;
 	r->spawn.new_session = true;
+	if (key >= 0 && !strchr(program, '/')) {
+		r->spawn.pass = &pass;
+		r->spawn.npass = 1;
+	}
 	r->input = text;
 	r->input_len = strlen(text);
 	r->timeout_ms = timeout_ms;
-	return sys_run(r, e);
+	rc = sys_run(r, e);
+	r->spawn.pass = NULL;
+	r->spawn.npass = 0;
+	return rc;
 }
 
 static int answer(const char *program, const char *verb, const struct sys_run *r, json_t **out,
@@ -138,11 +148,17 @@ static int answer(const char *program, const char *verb, const struct sys_run *r
 
 int work_driver(const char *program, const char *verb, json_t *in, json_t **out, struct cl_err *e)
 {
+	return work_driver_with(program, verb, in, -1, out, e);
+}
+
+int work_driver_with(
+	const char *program, const char *verb, json_t *in, int key, json_t **out, struct cl_err *e)
+{
 	int64_t bound =
 		strcmp(verb, "capabilities") != 0 ? DRIVER_TIMEOUT_MS : CAPABILITIES_TIMEOUT_MS;
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 
-	if (call(program, verb, in, bound, &r, e))
+	if (call(program, verb, in, bound, key, &r, e))
 		return -1;
 	return r.status ? failed(program, verb, &r, e) : answer(program, verb, &r, out, e);
 }
@@ -152,7 +168,7 @@ int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const
 {
 	json_t *in = json_pack("{s:o, s:s}", "executor", work_executor_json(cfg, x), "hub", hub);
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	int rc = call(x->driver, "preflight", in, timeout_ms, &r, e);
+	int rc = call(x->driver, "preflight", in, timeout_ms, -1, &r, e);
 
 	json_decref(in);
 	if (rc)

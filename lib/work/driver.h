@@ -16,6 +16,10 @@
  */
 int work_driver(const char *program, const char *verb, json_t *in, json_t **out, struct cl_err *e);
 
+/* The same; `key` (work/key_pass.h, or -1) is handed to a driver of cloop's own. */
+int work_driver_with(
+	const char *program, const char *verb, json_t *in, int key, json_t **out, struct cl_err *e);
+
 /*
  * Its preflight, within timeout_ms: {executor_id, fatal, findings}, owned, also where a check
  * failed. CL_EUSAGE: the driver has none.

@@ -8,6 +8,7 @@
 #include "sys/path.h"
 #include "sys/user.h"
 #include "work/ctx.h"
+#include "work/key_pass.h"
 #include "work/public.h"
 
 #include <stdlib.h>
@@ -52,13 +53,22 @@ int keyed_without(const struct cl_ctx *c, enum store_mode mode, struct keyed *ou
 int keyed_root(struct keyed *k, struct cl_err *e)
 {
 	char *text = getenv("CLOOP_SECRET_KEY"); /* lint: allow */
-	const struct seal_ask ask = {
+	cleanup_seal struct seal_buf passed = SEAL_BUF_INIT;
+	struct seal_ask ask = {
 		.env_file = k->env_file,
 		.config_file = k->cfg.key_file,
 		.env_key = text,
 		.uid = geteuid(),
 	};
-	int rc = seal_root_find(&ask, &k->root, e);
+	bool got;
+	int rc = key_pass_read(&passed, &got, e);
+
+	if (!rc && got && text)
+		rc = cl_fail(e, CL_ECONFIG, "CLOOP_SECRET_KEY and " KEY_PASS_ENV " are both set");
+	if (got)
+		ask.env_key = (const char *)passed.p;
+	if (!rc)
+		rc = seal_root_find(&ask, &k->root, e);
 
 	/* Neither a child nor /proc/PID/environ has it after this. */
 	if (text)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/cli.h"
 #include "sys/proc.h"
+#include "work/key_pass.h"
 #include "work/lease_wire.h"
 #include "work/paths.h"
 
@@ -91,8 +92,8 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	char *argv[] = {(char *)"cloop-secret", (char *)"-C", dir, word, (char *)"--json", NULL};
 	cleanup_talk struct talk t = {-1, {-1, -1}, {-1, -1}};
 	struct sys_spawn s = SYS_SPAWN_INIT;
+	const struct sys_pass key = {a->key_fd, KEY_PASS_FD};
 	pid_t pid;
-	int rc;
 
 	*out = NULL;
 	if (talk_open(&t, question, e))
@@ -101,18 +102,18 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	cl_strv_addf(&env, "CLOOP_RUN_DIR=%s", base);
 	if (a->key_file)
 		cl_strv_addf(&env, "CLOOP_SECRET_KEY_FILE=%s", a->key_file);
-	if (a->key)
-		cl_strv_addf(&env, "CLOOP_SECRET_KEY=%s", a->key);
+	if (a->key_fd) {
+		cl_strv_addf(&env, KEY_PASS_ENV "=%d", KEY_PASS_FD);
+		s.pass = &key;
+		s.npass = 1;
+	}
 	s.path = path;
 	s.argv = argv;
 	s.envp = env.v;
 	s.in = t.in;
 	s.out = t.out[1];
 	s.err = t.err[1];
-	rc = sys_spawn(&s, &pid, e) || answer(&t, pid, out, e) ? -1 : 0;
-	for (size_t i = 0; i < env.n; i++)
-		explicit_bzero(env.v[i], strlen(env.v[i]));
-	return rc;
+	return sys_spawn(&s, &pid, e) || answer(&t, pid, out, e) ? -1 : 0;
 }
 
 int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,

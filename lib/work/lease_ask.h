@@ -10,9 +10,10 @@
 
 struct lease_ask {
 	const char *hub_dir;
-	/* CLOOP_SECRET_KEY_FILE and CLOOP_SECRET_KEY of who started the run, or NULL: a run that
-	 * outlives its command gives the first only, and the configuration's file needs neither. */
-	const char *key_file, *key;
+	/* CLOOP_SECRET_KEY_FILE of who started the run, or NULL; work/key_pass.h, or 0. The
+	 * configuration's file needs neither. */
+	const char *key_file;
+	int key_fd;
 };
 
 /* As lease_take; `labels` and `now` of the request are the child's to find. */

@@ -62,6 +62,7 @@ struct shim_job {
 	const char *hub;      /* its directory */
 	bool lend;            /* something may be granted to it: ask */
 	const char *key_file; /* what opens it, as who started the run had it; NULL: the hub's */
+	int key_fd;           /* or the key itself (work/key_pass.h); 0: none */
 	bool attached;        /* a client will attach: output waits for it */
 	bool wants_stdin;
 	int64_t started_mono; /* row.started_at on the boot clock, which nobody can set */

@@ -190,7 +190,8 @@ static void plan_renewal(struct shim *s, int64_t expires_at)
 
 static struct lease_ask asking(const struct shim *s)
 {
-	return (struct lease_ask){.hub_dir = s->job.hub, .key_file = s->job.key_file};
+	return (struct lease_ask){
+		.hub_dir = s->job.hub, .key_file = s->job.key_file, .key_fd = s->job.key_fd};
 }
 
 int shim_lent_take(struct shim *s, struct cl_err *e)

@@ -192,12 +192,13 @@ static int read_labels(struct work_spec *s, struct cl_err *e)
 
 static int read_lease(struct work_spec *s, struct cl_err *e)
 {
-	static const char *const keys[] = {"key_file"};
+	static const char *const keys[] = {"key_file", "key_passed"};
 	json_t *m = NULL;
 
 	if (cl_doc_map(&s->doc, s->doc.root, "lease", &m, e) ||
-		cl_doc_closed(&s->doc, m, "lease", keys, 1, e) ||
-		cl_doc_str(&s->doc, m, "key_file", &s->key_file, e))
+		cl_doc_closed(&s->doc, m, "lease", keys, CL_ARRAY_LEN(keys), e) ||
+		cl_doc_str(&s->doc, m, "key_file", &s->key_file, e) ||
+		cl_doc_bool(&s->doc, m, "key_passed", &s->key_passed, e))
 		return -1;
 	s->lend = m != NULL;
 	if (s->key_file && *s->key_file != '/')
