@@ -159,8 +159,8 @@ ${1-ro,nosuid,nodev,
 	# Nobody else of its user reads that, and nothing dumps it.
 	same "$(awk '/Max core file size/ {print $5, $6}' "/proc/$shim/limits")" '0 0'
 	run ! setpriv --reuid 1000 --regid 1000 --clear-groups cat "/proc/$shim/environ"
-	has "$(grep VmLck "/proc/$shim/status")" kB
-	run ! grep -q 'VmLck:[[:space:]]*0 kB' "/proc/$shim/status"
+	# An address sanitizer makes mlock(2) do nothing.
+	[[ $BUILD_DIR == */san ]] || [ "$(awk '$1 == "VmLck:" { print $2 }' "/proc/$shim/status")" -gt 0 ]
 	# The variables were read, and are gone from where they stood.
 	for ((i = 0; i < 600; i++)); do [ -s "$T/run/w/$h/lease/cloop/env" ] || break; sleep 0.1; done
 	[ -e "$T/run/w/$h/lease/cloop/env" ] && [ ! -s "$T/run/w/$h/lease/cloop/env" ]
