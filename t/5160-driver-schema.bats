@@ -34,7 +34,7 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 }
 
 @test "specs that the schema takes, the driver takes" {
-	whole='.run_id = "run_1" | .env = {A: "b"} | .image_from = "operator" | .image_policy = {} | .setup = []
+	whole='.run_id = "run_1" | .env = {A: "b"} | .image_from = "operator" | .image_policy = {} | .image_registry = {} | .setup = []
 		| .resources = {cpu_milli: 1500, memory_mb: 64, disk_mb: 64, pids: -1, disk_source: "project"}
 		| .network = {disabled: true, scope: "public"} | .egress = {allow_public_internet: true, allow_ports: [443]}
 		| .mounts = [{source: "a", target: "/b", read_only: true}] | .labels = {team: "x"} | .timeout_ms = 1000
@@ -50,7 +50,7 @@ jsonschema.Draft7Validator(s).validate(json.load(sys.stdin))' "$SRC/share/json-s
 @test "specs that the schema refuses, the driver refuses" {
 	for s in 'del(.argv)' '.argv = []' '.argv = [1]' '.argv = "sh"' 'del(.project)' '.project = "x"' 'del(.hub)' '.hub = "x"' \
 		'del(.executor)' '.executor = []' '.bogus = 1' '.env = ["A=b"]' '.env = {A: 1}' '.image = 1' '.image_from = "me"' \
-		'.image_policy = []' '.setup = "x"' '.setup = [1]' '.setup = [range(33) | tostring]' '.resources = []' \
+		'.image_policy = []' '.image_registry = []' '.setup = "x"' '.setup = [1]' '.setup = [range(33) | tostring]' '.resources = []' \
 		'.resources = {cpu: 1}' '.resources = {cpu_milli: -1}' '.resources = {pids: -2}' '.resources = {memory_mb: "64"}' \
 		'.resources = {memory_mb: 10000000}' '.network = {scope: "all"}' '.network = {off: true}' '.egress = []' \
 		'.mounts = [{source: "a"}]' '.mounts = [{source: "a", target: "/b", mode: 1}]' '.mounts = ["a"]' \

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "policy/imagepolicy.h"
 #include "policy/imageref.h"
+#include "work/registry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@ void prepared_release(struct prepared *p)
 	engine_image_release(&p->image);
 	engine_image_release(&p->built);
 	cl_strv_release(&p->warnings);
+	json_decref(p->signature);
 	free(p->cache);
 }
 
@@ -36,42 +38,92 @@ static char *lookup_name(const struct ip_decision *d, const char *written)
 	return cl_buf_detach(&b);
 }
 
-/*
- * The policy is for what a project names, and for the operator's images where it says so.
- * An image that must be verified cannot be: there is no verifier on this machine's side yet
- * that a digest of the local store could be shown to.
- */
-static int judge(struct work_spec *s, struct ip_decision *d, struct cl_err *e)
-{
-	cleanup_ip_policy struct ip_policy policy = IP_POLICY_INIT;
-	cleanup_ip_policy struct ip_policy open = IP_POLICY_INIT;
-	bool governed;
+/* What the policy makes of the image. */
+struct judged {
+	struct ip_policy policy; /* one that restricts nothing where the image is not its affair */
+	struct ip_decision d;
+};
 
-	if (ip_policy_read(&s->doc, s->image_policy, &policy, e))
+/* The policy is for what a project names, and for the operator's images where it says so. */
+static int judge(struct work_spec *s, struct judged *j, struct cl_err *e)
+{
+	if (ip_policy_read(&s->doc, s->image_policy, &j->policy, e))
 		return -1;
-	governed = s->image_from_project || policy.govern_operator_images;
-	ip_decide(governed ? &policy : &open, s->image, d);
-	if (d->allowed && d->needs_signature)
-		ip_refuse(d, IP_RULE_SIGNATURE,
-			"turn require_signature off, or run this project on an executor that "
-			"verifies",
-			"the policy asks for a signature over '%s', and this driver verifies none",
-			s->image);
-	return ip_decision_err(d, e);
+	if (!s->image_from_project && !j->policy.govern_operator_images)
+		ip_policy_release(&j->policy);
+	ip_decide(&j->policy, s->image, &j->d);
+	return ip_decision_err(&j->d, e);
 }
 
 /* The same policy over the digest that was found: a name may resolve to another repository. */
-static int judge_pinned(struct work_spec *s, const struct engine_image *im, struct cl_err *e)
+static int judge_pinned(const struct judged *j, const struct engine_image *im, struct cl_err *e)
 {
-	cleanup_ip_policy struct ip_policy policy = IP_POLICY_INIT;
 	struct ip_decision d;
 
-	if (!*im->pinned || !s->image_from_project)
+	if (!*im->pinned)
 		return 0;
-	if (ip_policy_read(&s->doc, s->image_policy, &policy, e))
-		return -1;
-	ip_decide(&policy, im->pinned, &d);
+	ip_decide(&j->policy, im->pinned, &d);
 	return ip_decision_err(&d, e);
+}
+
+/* ---- signatures ---- */
+
+/* One of the image's digests that a signature may be over: of the name, or the one that was named. */
+static bool counts(const struct ir_ref *want, const struct ir_ref *have)
+{
+	if (strncmp(have->digest, "sha256:", 7) != 0)
+		return false;
+	if (*want->digest)
+		return !strcmp(have->digest, want->digest);
+	return !strcmp(have->registry, want->registry) &&
+	       !strcmp(have->repository, want->repository);
+}
+
+static void find_digests(const struct judged *j, const struct engine_image *im, struct cl_strv *out)
+{
+	struct ir_ref have;
+	struct cl_err e;
+
+	for (size_t i = 0; i < im->repo_digests.n && out->n < 16; i++)
+		if (!ir_parse(im->repo_digests.v[i], &have, &e) && counts(&j->d.ref, &have))
+			cl_strv_add(out, have.digest);
+	cl_strv_uniq(out);
+}
+
+static int unsigned_image(struct judged *j, const char *fix, const char *why, struct cl_err *e)
+{
+	ip_refuse(&j->d, IP_RULE_SIGNATURE, fix, "image '%.200s': %.450s", j->d.ref.original, why);
+	return ip_decision_err(&j->d, e);
+}
+
+/*
+ * A signature is over a digest, never over a tag: so what is asked about is what the store has, and
+ * where the tag points by now does not matter. The digest that is signed is the one to record.
+ */
+static int verify(struct work_spec *s, struct prepared *p, struct judged *j, struct cl_err *e)
+{
+	cleanup_free char *name = NULL, *fix = NULL;
+	cleanup_strv struct cl_strv digests = CL_STRV_INIT;
+	struct cl_err why;
+
+	if (!j->d.needs_signature)
+		return 0;
+	find_digests(j, &p->image, &digests);
+	name = cl_asprintf("%s/%s", j->d.ref.registry, j->d.ref.repository);
+	fix = cl_asprintf("push it to %s, sign it there by its digest, and pull it: %s pull %.200s",
+		j->d.ref.registry, ct_engine_name(p->engine.kind), j->d.ref.original);
+	if (!digests.n)
+		return unsigned_image(j, fix,
+			"the policy asks for a signature, and the local store has no digest of its "
+			"registry that one could be over",
+			e);
+	if (work_registry_verify(
+		    s->image_registry, &j->policy, name, &digests, p->cache, &p->signature, &why))
+		return unsigned_image(j, why.fix, why.msg, e);
+	free(p->image.pinned);
+	p->image.pinned = cl_asprintf(
+		"%s@%s", name, json_string_value(json_object_get(p->signature, "digest")));
+	return 0;
 }
 
 static const char *base_name(const char *path)
@@ -102,20 +154,19 @@ static void warn_about(struct prepared *p, const struct ip_decision *d)
 			im->requested, im->volumes.v[0], im->volumes.n > 1 ? " ..." : "");
 }
 
-static int prepare(struct work_spec *s, struct prepared *p, struct cl_err *e)
+static int prepare(struct work_spec *s, struct prepared *p, struct judged *j, struct cl_err *e)
 {
 	cleanup_free char *name = NULL;
-	struct ip_decision d;
 
-	if (judge(s, &d, e) || engine_find(s->executor->runtime, environ, &p->engine, e))
+	if (judge(s, j, e) || engine_find(s->executor->runtime, environ, &p->engine, e))
 		return -1;
-	name = lookup_name(&d, s->image);
+	name = lookup_name(&j->d, s->image);
 	p->cache = cl_asprintf("%s/.cloop/cache", s->hub);
 	if (engine_image_pin(&p->engine, name, p->cache, &p->image, &p->cached, e) ||
-		judge_pinned(s, &p->image, e) || engine_image_check(&p->engine, &p->image, e) ||
-		engine_image_harness(&p->image, base_name(s->argv.v[0]), e))
+		judge_pinned(j, &p->image, e) || engine_image_check(&p->engine, &p->image, e) ||
+		engine_image_harness(&p->image, base_name(s->argv.v[0]), e) || verify(s, p, j, e))
 		return -1;
-	warn_about(p, &d);
+	warn_about(p, &j->d);
 	if (s->setup.n && prepare_setup(s, p, e))
 		return -1;
 	return 0;
@@ -133,12 +184,14 @@ static json_t *strings(const struct cl_strv *v)
 static void answer(const struct work_spec *s, const struct prepared *p)
 {
 	const struct engine_image *im = &p->image;
+	const char *at = strchr(im->pinned, '@');
 	cleanup_strv struct cl_strv harnesses = CL_STRV_INIT;
-	json_t *out;
+	json_t *out, *signature = p->signature ? json_incref(p->signature) : json_null();
 
 	engine_image_harnesses(im, &harnesses);
-	out = json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:o, s:o}", "requested", s->image, "image",
-		*im->pinned ? im->pinned : im->requested, "image_id", im->id, "run",
+	out = json_pack("{s:s, s:s, s:s, s:o, s:s, s:s, s:b, s:b, s:o, s:o}", "requested", s->image,
+		"image", *im->pinned ? im->pinned : im->requested, "digest", at ? at + 1 : "",
+		"signature", signature, "image_id", im->id, "run",
 		s->setup.n ? p->built.id : im->id, "reproducible", *im->pinned != '\0', "cached",
 		p->cached, "warnings", strings(&p->warnings), "harnesses", strings(&harnesses));
 	if (s->setup.n)
@@ -155,15 +208,17 @@ int cmd_prepare(struct cl_ctx *c, struct cl_err *e)
 	cleanup_buf struct cl_buf in = CL_BUF_INIT;
 	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
 	struct prepared p = PREPARED_INIT;
+	struct judged j = {0};
 	int rc;
 
 	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e) ||
 		work_spec_read("container", in.p, in.len, &spec, e))
 		return -1;
 	p.ctx = c;
-	rc = prepare(&spec, &p, e);
+	rc = prepare(&spec, &p, &j, e);
 	if (!rc)
 		answer(&spec, &p);
 	prepared_release(&p);
+	ip_policy_release(&j.policy);
 	return rc;
 }

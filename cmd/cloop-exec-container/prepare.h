@@ -11,6 +11,7 @@ struct prepared {
 	struct engine_image built; /* with setup: what is run */
 	bool cached, setup_reused;
 	char setup_key[CT_BUILD_KEY_LEN];
+	json_t *signature; /* who signed the image (work/registry.h); NULL: nobody was asked for */
 	struct cl_strv warnings;
 	char *cache; /* the hub's folder of cached answers */
 };

@@ -5,6 +5,9 @@ static const struct cl_verb verbs[] = {
 	{.name = "resolve",
 		.summary = "ask which digest a reference stands for",
 		.run = cmd_registry_resolve},
+	{.name = "verify",
+		.summary = "ask whether an image is signed by somebody who is trusted",
+		.run = cmd_registry_verify},
 	{0},
 };
 

@@ -13,6 +13,7 @@
 #include "wire/http.h"
 
 int cmd_registry_resolve(struct cl_ctx *c, struct cl_err *e);
+int cmd_registry_verify(struct cl_ctx *c, struct cl_err *e);
 
 /* One server, and how it is reached: certs.d(5) has its certificates. */
 struct server {

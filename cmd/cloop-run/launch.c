@@ -15,6 +15,7 @@
 #include "work/guardian.h"
 #include "work/paths.h"
 #include "work/project.h"
+#include "work/registry.h"
 #include "work/rundir.h"
 
 #include <errno.h>
@@ -93,24 +94,26 @@ json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p)
 	(void)json_object_set_new(o, "timeout_ms", json_integer(p->timeout_ms));
 	(void)json_object_set_new(o, "min_free_disk_mb", json_integer(p->cfg.min_free_disk_mb));
 	(void)json_object_set_new(o, "image_policy", ip_policy_json(&p->cfg.image_policy));
+	(void)json_object_set_new(o, "image_registry", work_registry_reach(&p->cfg));
 	(void)json_object_set_new(o, "lease", run_lease_json(p));
 	if (p->pinned)
 		(void)json_object_set(o, "image_pinned", p->pinned);
 	return o;
 }
 
-/*
- * An image that was refused is on record with the reference as it was written: normalised,
- * it could hide the lookalike character that made it suspicious.
- */
-static void note_image(const struct run_plan *p, const struct cl_err *why)
+void run_note_image(const struct run_plan *p, const char *reference, const struct cl_err *why)
 {
-	json_t *detail = json_pack("{s:s, s:s, s:s, s:s}", "reference", p->image, "rule", why->rule,
-		"constraint", why->constraint, "reason", why->msg);
+	cleanup_free struct ir_ref *ref = cl_calloc(1, sizeof(*ref));
 	struct store_audit_row a = {
-		"run", "sandbox.image_denied", "image", p->image, p->project, detail};
+		"run", "sandbox.image_denied", "image", reference, p->project, NULL};
 	struct cl_err e;
+	json_t *detail;
 
+	(void)ir_parse(reference, ref, &e);
+	detail = json_pack("{s:o, s:s, s:o, s:o, s:s}", "reference", cl_json_string(reference),
+		"rule", why->rule, "registry", cl_json_string(ref->registry), "repository",
+		cl_json_string(ref->repository), "reason", why->msg);
+	a.detail = detail;
 	(void)store_audit_add(p->store, sys_now_ms(), &a, &e);
 	json_decref(detail);
 }
@@ -120,8 +123,8 @@ static void note_unprepared(const struct run_plan *p, const struct cl_err *why)
 	const char *kind = cl_err_slug(why);
 	struct cl_err e;
 
-	if (!strcmp(p->executor->kind, "container"))
-		note_image(p, why);
+	if (why->rule[0])
+		run_note_image(p, p->image, why);
 	(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL, kind, why->msg, NULL, &e);
 	(void)store_counter_add(p->store, "cloop_run_refusals_total", kind, 1, &e);
 }
@@ -216,6 +219,9 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 	json_decref(detail);
 	(void)snprintf(actor, sizeof(actor), "uid:%u", (unsigned)getuid());
 	detail = json_pack("{s:s, s:s}", "executor", r.executor_id, "harness", r.harness);
+	put(detail, "image", r.image);
+	put(detail, "signed_by",
+		json_string_value(json_object_get(json_object_get(p->pinned, "signature"), "by")));
 	{
 		struct store_audit_row a = {actor, "run.start", "run", r.id, r.project, detail};
 		cleanup_txn struct store_txn t = {0};

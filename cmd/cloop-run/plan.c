@@ -45,8 +45,13 @@ static int load_spec(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	bool found;
 
-	if (sys_spec_load(p->project, &p->spec_doc, &p->spec, &found, e))
+	if (sys_spec_load(p->project, &p->spec_doc, &p->spec, &found, e)) {
+		const char *image = json_string_value(json_object_get(p->spec_doc.root, "image"));
+
+		if (image && !strcmp(e->rule, IP_RULE_SYNTAX))
+			run_note_image(p, image, e);
 		return -1;
+	}
 	if (!found)
 		return 0;
 	if (sys_spec_mounts(p->project, &p->spec, p->spec_doc.name, e))

@@ -83,6 +83,12 @@ char *run_place_text(const struct run_plan *p);
 json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
 /* Step 5: the driver inspects, pins and, where the spec has a setup, builds the image. */
 int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
+/*
+ * The audit row of an image that the policy refused: with the reference as it was written (normalised,
+ * it could hide the lookalike character that made it suspicious), and its parts as far as they were
+ * recognised.
+ */
+void run_note_image(const struct run_plan *p, const char *reference, const struct cl_err *why);
 /* Step 6: what may leave the sandbox, read at one moment; p->egress NULL: nothing filters it. */
 int run_egress(struct run_plan *p, struct cl_err *e);
 /* Step 7: true where a grant is aimed at this project or executor, or may be. */

@@ -106,19 +106,25 @@ static void as_text(struct judge *j)
 	cl_buf_addc(&j->out, '\n');
 }
 
-/* The digest that was found is judged too; what needs one and has none is refused. */
+/* As a run would have it: what needs a digest and has none is refused, and what nobody signed. */
 static void resolve(struct judge *j)
 {
 	struct ip_decision *d = j->d;
+	struct cl_err e;
 
 	sbx_pin(&j->pinner, &d->ref, &j->pin);
-	if (j->pin.pinned || !d->needs_signature)
+	if (!d->needs_signature)
 		return;
-	ip_refuse(d, IP_RULE_RESOLUTION,
-		"pull it and push it to a registry that can be asked, or name it by its digest",
-		"image '%s' must be signed, and no digest is known that a signature could be over: "
-		"%.300s",
-		d->ref.original, j->pin.registry_error ? j->pin.registry_error : "");
+	if (!j->pin.digests.n)
+		ip_refuse(d, IP_RULE_RESOLUTION,
+			"pull it and push it to a registry that can be asked, or name it by its "
+			"digest",
+			"image '%.200s' must be signed, and no digest is known that a signature "
+			"could be over: %.300s",
+			d->ref.original, j->pin.registry_error ? j->pin.registry_error : "");
+	else if (sbx_pin_verify(&j->pinner, &j->policy, &d->ref, &j->pin, &e))
+		ip_refuse(d, IP_RULE_SIGNATURE, e.fix, "image '%.200s': %.450s", d->ref.original,
+			e.msg);
 }
 
 /* The answer is one object: what was found goes in before its end. */

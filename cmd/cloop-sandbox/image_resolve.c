@@ -17,6 +17,8 @@ void sbx_pin_release(struct sbx_pin *p)
 {
 	free(p->pinned);
 	free(p->registry_error);
+	free(p->signed_by);
+	cl_strv_release(&p->digests);
 	*p = SBX_PIN_INIT;
 }
 
@@ -31,7 +33,7 @@ static void copy(char out[SBX_DIGEST], const char *from)
 
 /* What the engine's store has under that very name; no engine and no image are no error. */
 static void from_store(const struct sbx_pinner *q, const struct ir_ref *want, const char *name,
-	struct sbx_pin *out, struct cl_strv *digests)
+	struct sbx_pin *out)
 {
 	cleanup_engine struct engine en = ENGINE_INIT;
 	cleanup_engine_image struct engine_image im = ENGINE_IMAGE_INIT;
@@ -46,8 +48,8 @@ static void from_store(const struct sbx_pinner *q, const struct ir_ref *want, co
 		if (!ir_parse(im.repo_digests.v[i], &have, &e) &&
 			!strcmp(have.registry, want->registry) &&
 			!strcmp(have.repository, want->repository))
-			cl_strv_add(digests, have.digest);
-	if (!ir_parse(im.pinned, &have, &e) && cl_strv_has(digests, have.digest))
+			cl_strv_add(&out->digests, have.digest);
+	if (!ir_parse(im.pinned, &have, &e) && cl_strv_has(&out->digests, have.digest))
 		copy(out->store, have.digest);
 }
 
@@ -74,7 +76,6 @@ static void from_registry(
 void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *out)
 {
 	cleanup_buf struct cl_buf name = CL_BUF_INIT, pinned = CL_BUF_INIT;
-	cleanup_strv struct cl_strv digests = CL_STRV_INIT;
 	struct ir_ref is = *ref;
 	bool same = false;
 
@@ -83,20 +84,37 @@ void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pi
 		ir_canonical(ref, &name);
 	else
 		ir_text(ref, &name);
-	from_store(q, ref, name.p, out, &digests);
+	from_store(q, ref, name.p, out);
 	if (*ref->registry)
 		from_registry(q, name.p, out, &same);
 	else
 		out->registry_error = cl_strdup("it names no registry to ask");
 	/* An image that was pushed from here has another digest there, and is the same. */
 	out->moved = !same && out->in_store && *out->registry &&
-		     !cl_strv_has(&digests, out->registry) &&
-		     !(*out->platform && cl_strv_has(&digests, out->platform));
+		     !cl_strv_has(&out->digests, out->registry) &&
+		     !(*out->platform && cl_strv_has(&out->digests, out->platform));
+	if (!out->digests.n && *out->registry)
+		cl_strv_add(&out->digests, out->registry);
 	copy(is.digest, *out->store ? out->store : out->registry);
 	if (*is.digest && *is.registry) {
 		ir_canonical(&is, &pinned);
 		out->pinned = cl_buf_detach(&pinned);
 	}
+}
+
+int sbx_pin_verify(const struct sbx_pinner *q, const struct ip_policy *policy,
+	const struct ir_ref *ref, struct sbx_pin *pin, struct cl_err *e)
+{
+	cleanup_free char *name = cl_asprintf("%s/%s", ref->registry, ref->repository);
+	json_t *answer = NULL;
+
+	if (work_registry_verify(q->reach, policy, name, &pin->digests, NULL, &answer, e))
+		return -1;
+	pin->signed_by = cl_strdup_null(json_string_value(json_object_get(answer, "by")));
+	free(pin->pinned);
+	pin->pinned = cl_strdup_null(json_string_value(json_object_get(answer, "reference")));
+	json_decref(answer);
+	return 0;
 }
 
 static json_t *text_or_null(const char *s)
@@ -106,10 +124,11 @@ static json_t *text_or_null(const char *s)
 
 json_t *sbx_pin_json(const struct sbx_pin *p)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "pinned", text_or_null(p->pinned),
-		"store_digest", text_or_null(p->store), "registry_digest",
-		text_or_null(p->registry), "platform_digest", text_or_null(p->platform),
-		"registry_error", text_or_null(p->registry_error), "moved", p->moved);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "signed_by",
+		text_or_null(p->signed_by), "pinned", text_or_null(p->pinned), "store_digest",
+		text_or_null(p->store), "registry_digest", text_or_null(p->registry),
+		"platform_digest", text_or_null(p->platform), "registry_error",
+		text_or_null(p->registry_error), "moved", p->moved);
 }
 
 void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out)
@@ -117,6 +136,8 @@ void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out)
 	if (p->pinned)
 		cl_buf_addf(out, "\n  pinned: %s (%s)", p->pinned,
 			*p->store ? "the local store" : "the registry");
+	if (p->signed_by)
+		cl_buf_addf(out, "\n  signed: by %s", p->signed_by);
 	if (p->moved)
 		cl_buf_addf(out,
 			"\n  moved: the registry has %s for it now; a run here has what the store "

@@ -4,7 +4,7 @@
 #define CLOOP_SANDBOX_CMD_H
 
 #include "cli/cli.h"
-#include "policy/imageref.h"
+#include "policy/imagepolicy.h"
 #include "policy/sandbox.h"
 
 /* One file that was asked about, and what came of it. */
@@ -54,6 +54,9 @@ struct sbx_pin {
 	char id[SBX_DIGEST];       /* of the store's image; "" */
 	char platform[SBX_DIGEST]; /* of an index, the image for this machine; "" */
 	char *registry_error;      /* why the registry's is not known; NULL */
+	char *signed_by;           /* who signed it; NULL: nobody was asked for, or nobody did */
+	struct cl_strv
+		digests; /* of the store, else of the registry: what a signature may be over */
 	bool in_store, moved;
 };
 #define SBX_PIN_INIT ((struct sbx_pin){0})
@@ -65,6 +68,9 @@ struct sbx_pinner {
 };
 /* Asks the engine's store and the registry; what is not known is in *out. */
 void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *out);
+/* Asks who signed what was found: for a decision that needs a signature. CL_EREFUSED. */
+int sbx_pin_verify(const struct sbx_pinner *q, const struct ip_policy *policy,
+	const struct ir_ref *ref, struct sbx_pin *pin, struct cl_err *e);
 json_t *sbx_pin_json(const struct sbx_pin *p);
 /* Lines of two blanks that follow the verdict, each with its '\n' in front. */
 void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out);

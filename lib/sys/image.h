@@ -42,6 +42,11 @@ int engine_image_inspect(
 int engine_image_pin(const struct engine *en, const char *ref, const char *dir,
 	struct engine_image *out, bool *cached, struct cl_err *e);
 
+/*
+ * The folder of such a cache, made if need be; to be closed. -1 when it is not ours alone to write.
+ */
+int engine_cache_open(const char *dir);
+
 const char *engine_image_label(const struct engine_image *im, const char *key);
 
 /*

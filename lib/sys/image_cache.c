@@ -288,8 +288,7 @@ static int ask_docker(const struct engine *en, const char *ref, int dir, const c
 	return 0;
 }
 
-/* The directory, made if need be; -1 when it is not ours alone to write. */
-static int open_cache(const char *dir)
+int engine_cache_open(const char *dir)
 {
 	struct stat st;
 	int fd;
@@ -307,7 +306,7 @@ static int open_cache(const char *dir)
 int engine_image_pin(const struct engine *en, const char *ref, const char *dir,
 	struct engine_image *out, bool *cached, struct cl_err *e)
 {
-	cleanup_fd int fd = dir ? open_cache(dir) : -1;
+	cleanup_fd int fd = dir ? engine_cache_open(dir) : -1;
 	char key[CL_SHA256_HEX];
 	bool hit;
 

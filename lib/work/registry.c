@@ -5,13 +5,15 @@
 #include "cli/cli.h"
 #include "sys/proc.h"
 #include "work/paths.h"
+#include "work/registry_cache.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define PROGRAM "cloop-registry"
 /* It bounds itself; this is for one that does not. */
-#define RESOLVE_MS 90000
+#define RESOLVE_MS  90000
+#define COSIGN_MOST 10
 
 json_t *work_registry_reach(const struct cfg *c)
 {
@@ -84,4 +86,61 @@ int work_registry_resolve(
 
 	json_decref(o);
 	return rc;
+}
+
+/* ---- signatures ---- */
+
+static json_t *texts(const struct cl_strv *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->n; i++)
+		(void)json_array_append_new(a, cl_json_string(v->v[i]));
+	return a;
+}
+
+static json_t *identities(const struct ip_policy *p)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < p->nidentities; i++)
+		(void)json_array_append_new(a,
+			json_pack("{s:o, s:o}", "issuer", cl_json_string(p->identities[i].issuer),
+				"subject_regexp", cl_json_string(p->identities[i].subject_regexp)));
+	return a;
+}
+
+/* Two minutes for every question that cosign may be asked (facts/executors.md 2.3). */
+static int64_t patience(const struct ip_policy *p, const struct cl_strv *digests)
+{
+	int64_t n = (int64_t)((p->keys.n + p->nidentities) * digests->n);
+
+	return RESOLVE_MS + (n < COSIGN_MOST ? n : COSIGN_MOST) * 120000;
+}
+
+int work_registry_verify(const json_t *reach, const struct ip_policy *policy,
+	const char *repository, const struct cl_strv *digests, const char *cache, json_t **out,
+	struct cl_err *e)
+{
+	cleanup_free char *key = registry_cache_key(policy, repository, digests);
+	char verb[] = "verify";
+	json_t *o;
+	int rc;
+
+	*out = cache ? registry_cache_find(cache, key) : NULL;
+	if (*out)
+		return json_object_set_new(*out, "cached", json_true());
+	o = request_of(reach, repository);
+	(void)json_object_set_new(o, "digests", texts(digests));
+	(void)json_object_set_new(o, "keys", texts(&policy->keys));
+	(void)json_object_set_new(o, "identities", identities(policy));
+	rc = ask(verb, o, patience(policy, digests), out, e);
+	json_decref(o);
+	if (rc && strcmp(cl_err_slug(e), "image_signature") != 0)
+		(void)cl_wrap(e, "the signature that the policy asks for cannot be checked");
+	if (rc)
+		return -1;
+	if (cache)
+		registry_cache_keep(cache, key, *out);
+	return json_object_set_new(*out, "cached", json_false());
 }

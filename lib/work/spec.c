@@ -18,7 +18,7 @@ void work_spec_release(struct work_spec *s)
 static const char *const known[] = {"hub", "run_id", "executor", "project", "argv", "env", "image",
 	"image_from", "setup", "resources", "network", "egress", "mounts", "labels", "timeout_ms",
 	"stdin", "detached", "spec_sha256", "setup_sha256", "min_free_disk_mb", "image_policy",
-	"image_pinned", "lease"};
+	"image_pinned", "image_registry", "lease"};
 
 /* The executor's mapping is read by the one reader of the configuration. */
 static int read_executor(const char *section, struct work_spec *s, struct cl_err *e)
@@ -166,6 +166,7 @@ static int read_image(struct work_spec *s, struct cl_err *e)
 		cl_doc_str(&s->doc, s->doc.root, "setup_sha256", &s->setup_sha256, e) ||
 		cl_doc_strv(&s->doc, s->doc.root, "setup", SB_MAX_SETUP, &s->setup, e) ||
 		cl_doc_map(&s->doc, s->doc.root, "image_policy", &s->image_policy, e) ||
+		cl_doc_map(&s->doc, s->doc.root, "image_registry", &s->image_registry, e) ||
 		cl_doc_map(&s->doc, s->doc.root, "image_pinned", &s->pinned, e))
 		return -1;
 	s->image_from_project = !strcmp(from, "project");

@@ -47,11 +47,12 @@ struct work_spec {
 	bool wants_stdin, detached;
 	const char *spec_sha256, *setup_sha256; /* "" where there is none */
 	int64_t min_free_mb;
-	json_t *image_policy; /* mapping, or NULL */
-	json_t *pinned;       /* the answer of `prepare`, or NULL */
-	bool lend;            /* something may be granted to the run: the driver asks for it */
-	const char *key_file; /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
-	bool key_passed;      /* CLOOP_SECRET_KEY of who runs it comes as a descriptor */
+	json_t *image_policy;   /* mapping, or NULL */
+	json_t *image_registry; /* how registries are asked (work/registry.h), or NULL */
+	json_t *pinned;         /* the answer of `prepare`, or NULL */
+	bool lend;              /* something may be granted to the run: the driver asks for it */
+	const char *key_file;   /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
+	bool key_passed;        /* CLOOP_SECRET_KEY of who runs it comes as a descriptor */
 };
 #define WORK_SPEC_INIT ((struct work_spec){.doc = CL_DOC_INIT, .cfg = CFG_INIT})
 void work_spec_release(struct work_spec *s);

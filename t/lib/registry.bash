@@ -89,3 +89,61 @@ registry_curl() {
 	shift
 	curl -s --max-time 30 --cacert "$R/ca.pem" -u alice:pass "$@" "https://$REG$path"
 }
+
+# ---- signatures in cosign's format, by openssl ----
+
+# registry_blob NAME FILE : uploads it; prints its digest.
+registry_blob() {
+	local at digest
+	digest=sha256:$(sha256sum < "$2" | cut -c1-64)
+	at=$(registry_curl "/v2/$1/blobs/uploads/" -X POST -D - -o /dev/null | tr -d '\r' | sed -n 's/^[Ll]ocation: //p')
+	at=${at#https://"$REG"}
+	registry_curl "$at$([[ $at == *\?* ]] && echo '&' || echo '?')digest=$digest" -f -X PUT \
+		-H 'Content-Type: application/octet-stream' --data-binary "@$2" && echo "$digest"
+}
+
+# signature_payload REPOSITORY DIGEST [JQ] > FILE : what is signed.
+signature_payload() {
+	jq -njc --arg r "$1" --arg d "$2" '{critical: {identity: {"docker-reference": $r}, image: {"docker-manifest-digest": $d},
+		type: "cosign container image signature"}, optional: null} | '"${3:-.}"
+}
+
+# signature_make KEY FILE : base64 of the signature over the file.
+signature_make() {
+	if openssl pkey -in "$1" -noout -text 2>/dev/null | head -n 1 | grep -qi ed25519; then
+		openssl pkeyutl -sign -inkey "$1" -rawin -in "$2" | base64 -w 0
+	else
+		openssl dgst -sha256 -sign "$1" "$2" | base64 -w 0
+	fi
+}
+
+# signature_put NAME DIGEST ROW... : the signature manifest of NAME@DIGEST; a row is
+# "PAYLOAD-FILE SIGNATURE", or "PAYLOAD-FILE SIGNATURE COUNT" for many of the same.
+signature_put() {
+	local name=$1 of=$2 row layers=$R/layers.$$ config=$R/config.$$ file sig count digest
+	shift 2
+	echo '{}' > "$config"
+	: > "$layers"
+	for row; do
+		read -r file sig count <<< "$row"
+		digest=$(registry_blob "$name" "$file") || return 1
+		jq -nc --arg d "$digest" --arg s "$sig" --argjson n "$(stat -c %s "$file")" --argjson c "${count:-1}" 'range($c) |
+			{mediaType: "application/vnd.dev.cosign.simplesigning.v1+json", size: $n, digest: $d,
+			annotations: {"dev.cosignproject.cosign/signature": $s}}' >> "$layers"
+	done
+	digest=$(registry_blob "$name" "$config") || return 1
+	jq -sc --arg d "$digest" '{schemaVersion: 2, mediaType: "application/vnd.oci.image.manifest.v1+json",
+		config: {mediaType: "application/vnd.oci.image.config.v1+json", size: 3, digest: $d}, layers: .}' "$layers" > "$layers.m"
+	registry_curl "/v2/$name/manifests/${of/:/-}.sig" -f -X PUT -H 'Content-Type: application/vnd.oci.image.manifest.v1+json' \
+		--data-binary "@$layers.m"
+}
+
+# signature_sign NAME DIGEST KEY [REPOSITORY [SIGNED-DIGEST]] : signs it the way cosign does.
+signature_sign() {
+	local payload=$R/payload.$$
+	signature_payload "${4:-$REG/$1}" "${5:-$2}" > "$payload"
+	signature_put "$1" "$2" "$payload $(signature_make "$3" "$payload")"
+}
+
+# registry_pull NAME : into the suite's engine.
+registry_pull() { podman pull -q --creds alice:pass --cert-dir "$R/certs.d/$REG" "$REG/$1" > /dev/null; }

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# A run takes the digest that its image has and that was signed; denials are audited as written.
+load lib/common
+load lib/engine
+load lib/hub
+load lib/registry
+
+setup_file() {
+	need root podman nft ip docker-registry htpasswd jq python3 curl openssl sqlite3
+	registry_up
+	hub_up
+	openssl ecparam -name prime256v1 -genkey -noout -out "$R/ec.key" 2>/dev/null
+	openssl pkey -in "$R/ec.key" -pubout -out "$R/ec.pub" 2>/dev/null
+	D=$(registry_push "$IMAGE" acme/app:1)
+	signature_sign acme/app "$D" "$R/ec.key"
+	registry_pull acme/app:1
+	export D
+}
+teardown_file() {
+	hub_down
+	registry_down
+}
+setup() {
+	rm -rf "$P/.cloop"
+	mkdir -p "$P/.cloop"
+	hub_config_none
+}
+
+# sandbox POLICY : the hub's image policy and the tests' registries.
+sandbox() {
+	printf 'sandbox: %s\n' "$(jq -nc --argjson r "$(registry_reach)" --argjson p "$1" '{registry: $r, image_policy: $p}')" >> "$HUB/.cloop/config.yaml"
+}
+signed() { jq -nc --arg k "$R/ec.pub" '{require_signature: true, cosign_public_keys: [$k]}'; }
+# image REFERENCE : what the project names.
+image() { printf 'image: "%s"\n' "$1" > "$P/.cloop/sandbox.yaml" && chown -R 1000:1000 "$P"; }
+# The registry is on the machine's own loopback; the runs have no network.
+go() { timeout 120 cloop run -p "$P" "$@" < /dev/null; }
+last() { cloop runs list --json | head -n 1 | jq -r .id; }
+denial() { cloop hub audit list --json | jq -c 'select(.action == "sandbox.image_denied")' | head -n 1; }
+
+@test "a signed image runs; its digest and who signed it are on record" {
+	sandbox "$(signed)"
+	image "$REG/acme/app:1"
+	exits 0 go -- true
+	id=$(last)
+	same "$(cloop runs show "$id" --json | jq -r '[.image_requested, .image, .image_digest, .reproducible] | map(tostring) | join(" ")')" \
+		"$REG/acme/app:1 $REG/acme/app@$D $D true"
+	exits 0 cloop runs show "$id"
+	has "$output" "$D"
+	same "$(jq -r '[.sandbox_image_requested, .sandbox_image, .sandbox_reproducible] | map(tostring) | join(" ")' "$P/.cloop/sandbox-run.json")" \
+		"$REG/acme/app:1 $REG/acme/app@$D true"
+	same "$(cloop hub audit list --json | jq -r 'select(.action == "run.start") | .detail.signed_by' | head -n 1)" "$R/ec.pub"
+}
+
+@test "a tag that has moved and was pulled: refused, and the reference audited as it was written" {
+	sandbox "$(signed)"
+	image "$REG/acme/app:1"
+	engine_image localhost/evil:1 'LABEL evil=1'
+	e=$(registry_push localhost/evil:1 acme/app:1)
+	# Moved in the registry alone it changes nothing here.
+	exits 0 go -- true
+	same "$(cloop runs show "$(last)" --json | jq -r .image_digest)" "$D"
+	registry_pull acme/app:1
+	exits 125 go -- true
+	has "$stderr" "$e has no signatures in its registry"
+	has "$stderr" "fix: "
+	same "$(denial | jq -r '.detail | [.reference, .rule, .registry, .repository] | join(" ")')" "$REG/acme/app:1 signature-required $REG acme/app"
+	exits 125 go --json -- true
+	same "$(jq -r '.error | .rule + " " + .code' <<< "$stderr")" "signature-required sandbox_image_denied"
+	podman tag "$REG/acme/app@$D" "$REG/acme/app:1"
+	exits 0 go -- true
+}
+
+@test "lookalikes and other denials are audited as they were written; what is no denial is not" {
+	sandbox '{"allowed_registries": ["ghcr.io"]}'
+	image 'evil.example/ghcr.io/tools'
+	exits 125 go -- true
+	same "$(denial | jq -r '.detail | [.reference, .rule, .registry] | join(" ")')" "evil.example/ghcr.io/tools registry-allowlist evil.example"
+	image 'ghсr.io/acme/tools:1'
+	exits 125 go -- true
+	same "$(denial | jq -r '.detail | [.reference, .rule] | join(" ")')" "ghсr.io/acme/tools:1 reference-syntax"
+	n=$(cloop hub audit list --json | jq -c 'select(.action == "sandbox.image_denied")' | wc -l)
+	# An image that is not there was not denied.
+	image 'ghcr.io/acme/tools:1'
+	exits 125 go -- true
+	has "$stderr" "local store"
+	same "$(cloop hub audit list --json | jq -c 'select(.action == "sandbox.image_denied")' | wc -l)" "$n"
+	exits 0 cloop hub audit verify
+}

@@ -1,0 +1,1 @@
+5nuF83dhAVg9rV8pu8sd2SIZgHIhaNBlqf/Ac5Nz5hKkJZ9waJp7mFYkM8rIEJmyD7WGtGTckldl3OAajmTPAA==
