@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define DIGESTS_MAX 16 /* as many as are asked about */
+
 void sbx_pin_release(struct sbx_pin *p)
 {
 	free(p->pinned);
@@ -31,6 +33,14 @@ static void copy(char out[SBX_DIGEST], const char *from)
 	out[len] = '\0';
 }
 
+/* One that a signature may be over: of the name, or the one that was named. */
+static bool counts(const struct ir_ref *want, const struct ir_ref *have)
+{
+	return !strncmp(have->digest, "sha256:", 7) && !strcmp(have->registry, want->registry) &&
+	       !strcmp(have->repository, want->repository) &&
+	       (!*want->digest || !strcmp(have->digest, want->digest));
+}
+
 /* What the engine's store has under that very name; no engine and no image are no error. */
 static void from_store(const struct sbx_pinner *q, const struct ir_ref *want, const char *name,
 	struct sbx_pin *out)
@@ -44,10 +54,8 @@ static void from_store(const struct sbx_pinner *q, const struct ir_ref *want, co
 		return;
 	out->in_store = true;
 	copy(out->id, im.id);
-	for (size_t i = 0; i < im.repo_digests.n; i++)
-		if (!ir_parse(im.repo_digests.v[i], &have, &e) &&
-			!strcmp(have.registry, want->registry) &&
-			!strcmp(have.repository, want->repository))
+	for (size_t i = 0; i < im.repo_digests.n && out->digests.n < DIGESTS_MAX; i++)
+		if (!ir_parse(im.repo_digests.v[i], &have, &e) && counts(want, &have))
 			cl_strv_add(&out->digests, have.digest);
 	if (!ir_parse(im.pinned, &have, &e) && cl_strv_has(&out->digests, have.digest))
 		copy(out->store, have.digest);

@@ -87,7 +87,8 @@ void oci_login_release(struct oci_login *l);
 /*
  * The entry for the repository: the longest namespace of it, then the host; "localhost" is never
  * "localhost:5000". Helpers are named, never run. An entry that cannot be used (identitytoken, a
- * broken auth) is CL_ECONFIG with file and key, and so is a file that is none; no entry is no error.
+ * broken auth) is CL_ECONFIG with file and key, and so is a file that is none; no entry is no error,
+ * and leaves *out as an earlier file has made it.
  */
 int oci_login_find(const char *file, const char *text, size_t len, const char *registry,
 	const char *repository, struct oci_login *out, struct cl_err *e);

@@ -131,6 +131,7 @@ static int take_entry(
 		return unusable(s, key, "has a member that is no text", e);
 	if (identity && *identity)
 		return unusable(s, key, "is an identitytoken, which is not exchanged here", e);
+	free(out->key);
 	out->key = cl_strdup(key);
 	if (token && *token) {
 		if (!cl_all_in(token, CL_ALNUM "-._~+/="))
@@ -158,8 +159,10 @@ static void take_helper(const struct search *s, struct oci_login *out)
 	const char *name =
 		key ? json_string_value(json_object_get(helpers, key)) : json_string_value(store);
 
-	if (name && *name && !out->basic.len && !out->token.len)
-		out->helper = cl_strdup(name);
+	if (!name || !*name || out->basic.len || out->token.len)
+		return;
+	free(out->helper);
+	out->helper = cl_strdup(name);
 }
 
 static int no_file(const char *file, const struct cl_err *why, struct cl_err *e)

@@ -55,6 +55,7 @@ static int ask(
 	r.spawn.argv = argv;
 	r.spawn.envp = env.v;
 	r.spawn.new_session = true;
+	r.spawn.die_with_parent = true;
 	r.input = text;
 	r.input_len = strlen(text);
 	r.timeout_ms = timeout_ms;
