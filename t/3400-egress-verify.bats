@@ -92,13 +92,17 @@ found() {
 		delete element inet t1 allowed4_16 { 12.4.0.0 }|to 12.4.0.0-12.4.255.255 port 80
 		delete element inet t1 allowed4_24 { 10.9.5.0 }|to 10.9.5.1 port 80
 		delete element inet t1 allowed4_32 { 10.9.5.3 }|to 10.9.5.3 port 80
-		delete element inet t1 allowed4_16 { 12.4.0.0 }; add element inet t1 allowed4_16 { 12.5.0.0 : accept }|to 12.5.0.0-12.5.255.255
+		delete element inet t1 allowed4_16 { 12.4.0.0 }; add element inet t1 allowed4_16 { 12.5.0.0 }|to 12.5.0.0-12.5.255.255 port 80
+		delete element inet t1 allowed4_24 { 10.9.3.0 }; add element inet t1 allowed4_24 { 12.5.0.0 : accept }|to 12.5.0.0-12.5.0.255
+		delete element inet t1 allowed4_32 { 10.9.5.3 }; add element inet t1 allowed4_32 { 10.9.5.2 }|to 10.9.5.2 port 80
 		delete element inet t1 allowed4_24 { 10.9.1.0 }; add element inet t1 allowed4_24 { 10.9.4.0 : goto allow1 }|to 10.9.4.0-10.9.4.255 port 80
 		insert rule inet t1 allowed4_32 ip daddr & 255.255.255.0 vmap { 10.9.5.0 : accept }|to 10.9.5.0-10.9.5.255
-		insert rule inet t1 outbound ip daddr & 255.0.0.0 vmap @allowed4_16|to 12.1.0.0-12.1.255.255 port 80
+		insert rule inet t1 outbound ip daddr & 255.0.0.0 @allowed4_16 accept|to 12.1.0.0-12.1.255.255
+		insert rule inet t1 outbound ip daddr & 255.255.0.0 != @allowed4_16 tcp dport 80 accept|let through
+		insert rule inet t1 allowed4_32 ip daddr != @allowed4_32 tcp dport 443 accept|port 443
 		insert rule inet t1 outbound ip daddr & 255.0.255.0 vmap @allowed4_24|may be let through
 	E
-	same "$n" 8
+	same "$n" 12
 	# An element that no packet can meet.
 	rig host "$NETTOOL" apply table=t1 bridge=br0 policy="$PREFIXES"
 	rig host nft 'insert rule inet t1 outbound ip daddr & 255.255.0.0 vmap { 12.4.0.1 : accept }'
@@ -153,9 +157,9 @@ r = [f"{20 + i // 65536}.{i // 256 % 256}.{i % 256}.0/25" for i in range(100000)
 json.dump({"allow_cidrs": r, "allow_ports": [443, 80], "allow_public_internet": True}, open("'"$BATS_TEST_TMPDIR"'/p", "w"))'
 	rig host "$NETTOOL" apply table=t1 bridge=br0 policy=@"$BATS_TEST_TMPDIR/p"
 	exits 0 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$BATS_TEST_TMPDIR/p"
-	rig host nft 'delete element inet t1 named4_25 { 20.5.5.0 }; add element inet t1 named4_25 { 21.200.7.128 : accept }'
+	rig host nft 'delete element inet t1 named4_25 { 20.5.5.0 }; add element inet t1 named4_25 { 21.200.7.128 }'
 	exits 1 rig host cloop-egress firewall verify --table t1 --bridge br0 --policy "$BATS_TEST_TMPDIR/p"
-	has "$output" "t1 on br0: 4 differences"
+	has "$output" "t1 on br0: 3 differences"
 	has "$output" "for example tcp to 21.200.7.128:443 (new)"
 	has "$output" "for example tcp to 20.5.5.0:443 (new)"
 }

@@ -121,6 +121,7 @@ static void add(struct eg_length *at, flat_u128 key, uint32_t to)
 {
 	if (at->n && at->v[at->n - 1].key == key)
 		return;
+	at->mixed = at->mixed || (at->n && at->v[0].to != to);
 	at->v = cl_grow(at->v, &at->cap, at->n + 1, sizeof(*at->v));
 	at->v[at->n++] = (struct eg_entry){key, to};
 }
@@ -262,6 +263,22 @@ void eg_length_name(
 	const struct eg_part *part, const struct eg_lookup *l, size_t i, char out[EG_MAP_NAME])
 {
 	(void)snprintf(out, EG_MAP_NAME, "%s_%u", part->map[flat_half(l->family)], l->at[i].len);
+}
+
+const char *eg_entry_says(
+	const struct eg_part *part, const struct eg_lookup *l, uint32_t to, char out[EG_MAP_NAME])
+{
+	if (to & EG_LONGER)
+		eg_length_name(part, l, to & ~EG_LONGER, out);
+	else
+		eg_chain_name(part, to, out);
+	return to == FLAT_ALLOW_ALL ? NULL : out;
+}
+
+const char *eg_length_says(
+	const struct eg_part *part, const struct eg_lookup *l, size_t i, char out[EG_MAP_NAME])
+{
+	return eg_entry_says(part, l, l->at[i].v[0].to, out);
 }
 
 struct pol_addr eg_length_mask(const struct eg_lookup *l, size_t i)

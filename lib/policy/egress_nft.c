@@ -16,6 +16,8 @@
  *     or where that costs a packet less (egress_lookup.h), for each length L of prefixes, ascending
  *     map allowed4_L { type ipv4_addr : verdict; size as many as there are; elements = {
  *                    PREFIX : accept | goto allowN | goto allowed4_LONGER, ... }; }
+ *      or, where all of a length say the same,
+ *     set allowed4_L { type ipv4_addr; size as many as there are; elements = { PREFIX, ... }; }
  *     map allowed6	the same with ipv6_addr]
  *
  *     chain forward	type filter hook forward priority 0; policy accept;
@@ -49,7 +51,8 @@
  *           PORTS    tcp|udp dport N | N-M | { N, M-O, ... } | meta l4proto tcp|udp for every
  *                    port | for the rest meta l4proto != { 6, 17 } [th dport ...]
  *         maps:
- *           ip daddr vmap @allowed4, or ip daddr & MASK vmap @allowed4_L for the lengths of the chain
+ *           ip daddr vmap @allowed4, or for the lengths of the chain
+ *           ip daddr & MASK vmap @allowed4_L | ip daddr & MASK == @allowed4_L accept | goto ...
  *           ip6 daddr vmap @allowed6	the same
  *       counter goto denied comment EG_SAY_DEFAULT
  *    [chain allowed4_L		for each length that a half of longer ones begins with, then for IPv6
@@ -91,8 +94,8 @@
  * with its verdict and the address behind its end with NFT_SET_ELEM_INTERVAL_END, which is
  * left out behind the last address (then the start carries userdata type 1 with
  * SET_ELEM_F_INTERVAL_OPEN); before a first interval that does not start at 0 stands an end
- * at 0. A set of port ranges has the same elements. A map of prefixes has the first address
- * of each, and `& MASK` is a bitwise, which the mask of a whole address leaves out.
+ * at 0. A set of port ranges has the same elements. A map or set of prefixes has the first
+ * address of each, and `& MASK` is a bitwise, which the mask of a whole address leaves out.
  *
  * Why so: the host's own addresses are judged as any other (E11), but they are not the
  * public Internet, wherever they lie: what listens there was not meant for sandboxes. Where
@@ -316,13 +319,20 @@ static void look_up(
 	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
 		struct pol_addr mask = eg_length_mask(l, i);
 		char name[EG_MAP_NAME], bits[POL_ADDR_TEXT];
+		const char *to;
 
 		eg_length_name(part, l, i, name);
 		pol_addr_text(&mask, bits);
 		cl_buf_addf(b, "\t\t%s daddr ", ip);
 		if (l->at[i].len < pol_bits(l->family))
 			cl_buf_addf(b, "& %s ", bits);
-		cl_buf_addf(b, "vmap @%s\n", name);
+		if (l->at[i].mixed) {
+			cl_buf_addf(b, "vmap @%s\n", name);
+			continue;
+		}
+		cl_buf_addf(b, "%s@%s ", l->at[i].len < pol_bits(l->family) ? "== " : "", name);
+		to = eg_length_says(part, l, i, name);
+		cl_buf_addf(b, "%s%s\n", to ? "goto " : "accept", to ? to : "");
 	}
 }
 

@@ -16,26 +16,21 @@ void eg_range_text(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
 	}
 }
 
-static void map_head(const char *name, uint8_t family, struct cl_buf *b)
+static void map_head(const char *name, uint8_t family, bool map, struct cl_buf *b)
 {
-	cl_buf_addf(b, "\n\tmap %s {\n\t\ttype ipv%d_addr : verdict\n", name, family);
+	cl_buf_addf(b, "\n\t%s %s {\n\t\ttype ipv%d_addr%s\n", map ? "map" : "set", name, family,
+		map ? " : verdict" : "");
 }
 
-/* One element: after `before`, which is then what stands between two. */
-static void element(const struct eg_part *part, uint32_t class, uint8_t family, flat_u128 lo,
-	flat_u128 hi, const char **before, struct cl_buf *b)
+/* What is done with an element: goes to a chain, or is accepted (NULL). */
+static void verdict(const char *chain, struct cl_buf *b)
 {
-	char name[EG_CHAIN_NAME];
-
-	eg_chain_name(part, class, name);
-	cl_buf_adds(b, *before);
-	eg_range_text(family, lo, hi, b);
-	cl_buf_adds(b, class == FLAT_ALLOW_ALL ? " : accept" : " : goto ");
-	cl_buf_adds(b, class == FLAT_ALLOW_ALL ? "" : name);
-	*before = ",\n\t\t\t";
+	cl_buf_adds(b, chain ? " : goto " : " : accept");
+	cl_buf_adds(b, chain ? chain : "");
 }
 
 #define FIRST_ELEMENT "\n\t\telements = {\n\t\t\t"
+#define NEXT_ELEMENT  ",\n\t\t\t"
 
 static void intervals(
 	const struct eg_part *part, const struct flat *flat, uint8_t family, struct cl_buf *b)
@@ -44,34 +39,36 @@ static void intervals(
 	flat_u128 lo, hi;
 	uint32_t class;
 
-	map_head(part->map[flat_half(family)], family, b);
+	map_head(part->map[flat_half(family)], family, true, b);
 	cl_buf_adds(b, "\t\tflags interval");
-	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);)
-		element(part, class, family, lo, hi, &before, b);
+	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
+		char name[EG_CHAIN_NAME];
+
+		eg_chain_name(part, class, name);
+		cl_buf_adds(b, before);
+		eg_range_text(family, lo, hi, b);
+		verdict(class == FLAT_ALLOW_ALL ? NULL : name, b);
+		before = NEXT_ELEMENT;
+	}
 	cl_buf_addf(b, "%s\n\t}\n", before == none ? "" : "\n\t\t}");
 }
 
 static void prefixes(const struct eg_part *part, const struct eg_lookup *l, struct cl_buf *b)
 {
 	for (size_t i = 0; i < l->n; i++) {
+		const struct eg_length *at = &l->at[i];
 		const char *before = FIRST_ELEMENT;
 		char name[EG_MAP_NAME];
 
 		eg_length_name(part, l, i, name);
-		map_head(name, l->family, b);
-		cl_buf_addf(b, "\t\tsize %zu", l->at[i].n);
-		for (size_t k = 0; k < l->at[i].n; k++) {
-			const struct eg_entry *x = &l->at[i].v[k];
-
-			if (!(x->to & EG_LONGER)) {
-				element(part, x->to, l->family, x->key, x->key, &before, b);
-				continue;
-			}
-			eg_length_name(part, l, x->to & ~EG_LONGER, name);
+		map_head(name, l->family, at->mixed, b);
+		cl_buf_addf(b, "\t\tsize %zu", at->n);
+		for (size_t k = 0; k < at->n; k++) {
 			cl_buf_adds(b, before);
-			eg_range_text(l->family, x->key, x->key, b);
-			cl_buf_addf(b, " : goto %s", name);
-			before = ",\n\t\t\t";
+			eg_range_text(l->family, at->v[k].key, at->v[k].key, b);
+			if (at->mixed)
+				verdict(eg_entry_says(part, l, at->v[k].to, name), b);
+			before = NEXT_ELEMENT;
 		}
 		cl_buf_adds(b, "\n\t\t}\n\t}\n");
 	}

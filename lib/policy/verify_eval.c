@@ -298,6 +298,18 @@ static void map_addresses(struct vf_run *run, const struct place *p, const struc
 	vf_forget(&some);
 }
 
+/* A set of addresses. False: no packet of the match is in it (or, inverted, out of it). */
+static bool in_addresses(
+	struct vf_run *run, const struct vf_set *set, flat_u128 rest, bool invert, struct match *m)
+{
+	struct vf_groups *g = groups_of(run, set, rest);
+
+	if (!g->n)
+		return invert;
+	narrow(run, m, invert ? VF_MINUS : VF_AND, &g->v[0].to);
+	return !vf_empty(of(m));
+}
+
 /* A map of anything else, element by element. */
 static void map_others(struct vf_run *run, const struct place *p, const struct vf_set *set,
 	struct vf_test *t, struct match *m)
@@ -347,6 +359,8 @@ static bool look_up(struct vf_run *run, const struct place *p, const struct vf_r
 	}
 	if (set->catchall)
 		return !op->invert;
+	if (t.target == VF_T_ADDRESS && t.exact && !t.shift)
+		return in_addresses(run, set, vf_test_rest(&t), op->invert, m);
 	t.spans.invert = op->invert;
 	for (size_t i = 0; i < set->n; i++)
 		vf_span_add(&t.spans, set->v[i].lo, set->v[i].hi);

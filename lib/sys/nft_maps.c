@@ -72,6 +72,17 @@ static void put_end(struct filling *x, flat_u128 at)
 	mnl_attr_nest_end(x->h, el);
 }
 
+/* An element of a set. */
+static void put_member(struct filling *x, flat_u128 at)
+{
+	struct nlattr *el;
+
+	room(x);
+	el = mnl_attr_nest_start(x->h, NFTA_LIST_ELEM);
+	put_key(x, at);
+	mnl_attr_nest_end(x->h, el);
+}
+
 /* The first address of one, with its verdict; chain NULL: accept. */
 static void put_start(struct filling *x, flat_u128 at, const char *chain, bool open)
 {
@@ -120,33 +131,33 @@ static void fill_intervals(struct filling *x, const struct flat *flat)
 
 static void fill_prefixes(struct filling *x, const struct eg_lookup *l, size_t i)
 {
-	for (size_t k = 0; k < l->at[i].n; k++) {
-		const struct eg_entry *e = &l->at[i].v[k];
-		char class[EG_CHAIN_NAME], longer[EG_MAP_NAME];
+	const struct eg_length *at = &l->at[i];
 
-		if (!(e->to & EG_LONGER)) {
-			put_start(x, e->key, class_chain(x, e->to, class), false);
-			continue;
-		}
-		eg_length_name(x->part, l, e->to & ~EG_LONGER, longer);
-		put_start(x, e->key, longer, false);
+	for (size_t k = 0; k < at->n; k++) {
+		char name[EG_MAP_NAME];
+
+		if (at->mixed)
+			put_start(x, at->v[k].key, eg_entry_says(x->part, l, at->v[k].to, name),
+				false);
+		else
+			put_member(x, at->v[k].key);
 	}
 	flush(x);
 }
 
-static struct nft_set a_map(const char *name, uint8_t family)
+static struct nft_set of_addresses(const char *name, uint8_t family, bool map)
 {
 	return (struct nft_set){.name = name,
-		.flags = NFT_SET_MAP,
+		.flags = map ? NFT_SET_MAP : 0,
 		.key_type = family == 4 ? NFT_KEY_IPV4 : NFT_KEY_IPV6,
 		.key_len = pol_bits(family) / 8u,
-		.verdicts = true};
+		.verdicts = map};
 }
 
 static void add_intervals(struct nft_batch *b, const struct eg_part *part, uint8_t family,
 	const struct flat *flat, struct nft_map_ids *ids)
 {
-	struct nft_set s = a_map(part->map[flat_half(family)], family);
+	struct nft_set s = of_addresses(part->map[flat_half(family)], family, true);
 	struct filling x = {.b = b, .part = part, .map = s.name, .family = family};
 
 	s.flags |= NFT_SET_INTERVAL;
@@ -167,7 +178,8 @@ static void add_prefixes(struct nft_batch *b, const struct eg_part *part, const 
 	struct nft_map_ids *ids)
 {
 	for (size_t i = 0; i < l->n; i++) {
-		struct nft_set s = a_map(length_name(b, part, l, i), l->family);
+		struct nft_set s =
+			of_addresses(length_name(b, part, l, i), l->family, l->at[i].mixed);
 		struct filling x = {.b = b, .part = part, .map = s.name, .family = l->family};
 
 		/* What has a size is a table of that size; the kernel need not enlarge it. */
@@ -208,9 +220,9 @@ void nft_add_map_chains(struct nft_batch *b, const struct eg_part *part, const s
 	}
 }
 
-/* mask NULL: the whole address. */
-static void map_rule(struct nft_batch *b, const char *chain, uint8_t family,
-	const struct pol_addr *mask, const char *map, uint32_t id)
+/* An address in register 1; mask NULL: the whole of it. */
+static struct nft_rule asks(
+	struct nft_batch *b, const char *chain, uint8_t family, const struct pol_addr *mask)
 {
 	struct nft_rule r = nft_rule_begin(b, chain);
 	uint32_t len = pol_bits(family) / 8u;
@@ -219,7 +231,25 @@ static void map_rule(struct nft_batch *b, const char *chain, uint8_t family,
 	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len, NFT_REG_1);
 	if (mask)
 		nft_mask(&r, mask->b, len);
-	nft_look_up(&r, map, id, NFT_LOOKUP_VERDICT);
+	return r;
+}
+
+static void look_up_length(struct nft_batch *b, const struct eg_part *part,
+	const struct eg_lookup *l, size_t i, const char *chain, uint32_t id)
+{
+	const struct pol_addr mask = eg_length_mask(l, i);
+	struct nft_rule r =
+		asks(b, chain, l->family, l->at[i].len < pol_bits(l->family) ? &mask : NULL);
+	char name[EG_MAP_NAME];
+
+	if (l->at[i].mixed) {
+		nft_look_up(&r, length_name(b, part, l, i), id, NFT_LOOKUP_VERDICT);
+	} else {
+		const char *to = eg_length_says(part, l, i, name);
+
+		nft_look_up(&r, length_name(b, part, l, i), id, NFT_LOOKUP_IN);
+		nft_verdict(&r, to ? NFT_GOTO : NF_ACCEPT, to);
+	}
 	nft_rule_end(&r, NULL);
 }
 
@@ -229,14 +259,14 @@ static void look_up(struct nft_batch *b, const struct eg_part *part, const struc
 {
 	int half = flat_half(l->family);
 
-	if (!l->n)
-		map_rule(b, chain, l->family, NULL, part->map[half], ids->of[half][0]);
-	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
-		const struct pol_addr mask = eg_length_mask(l, i);
+	if (!l->n) {
+		struct nft_rule r = asks(b, chain, l->family, NULL);
 
-		map_rule(b, chain, l->family, l->at[i].len < pol_bits(l->family) ? &mask : NULL,
-			length_name(b, part, l, i), ids->of[half][i]);
+		nft_look_up(&r, part->map[half], ids->of[half][0], NFT_LOOKUP_VERDICT);
+		nft_rule_end(&r, NULL);
 	}
+	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);)
+		look_up_length(b, part, l, i, chain, ids->of[half][i]);
 }
 
 void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,

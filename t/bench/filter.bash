@@ -2,6 +2,7 @@
 # sandbox, a host with a bridge and the world, as network namespaces of their own.
 # shellcheck shell=bash disable=SC2034,SC2154
 RATE=$BUILD_DIR/t/lib/egressrate
+PACKETS=$BUILD_DIR/t/lib/packetrate
 NETTOOL=$BUILD_DIR/t/lib/nettool
 
 # ranges COUNT [KEY=JSON...] : a policy of that many /25s, a closed one between any two
@@ -60,9 +61,16 @@ cpu_us() {
 # row OURS PEER
 row() { jq -cn --argjson o "$1" --argjson p "$2" '{ours_us: $o, peer_us: $p, ratio: ($o / $p)}'; }
 
-in_host() { nsenter "--net=/run/netns/clb-$$-host" -- "$@"; }
+# Rigs have names, so that there can be two at once: whose is acted on is in $rig.
+rig=ours
+in_host() { nsenter "--net=/run/netns/clb-$$-$rig-host" -- "$@"; }
+# filter_up RIG...
 filter_up() {
-	local n s=clb-$$-sandbox h=clb-$$-host w=clb-$$-world
+	local rig
+	for rig; do one_up || return 1; done
+}
+one_up() {
+	local n s=clb-$$-$rig-sandbox h=clb-$$-$rig-host w=clb-$$-$rig-world
 	for n in "$s" "$h" "$w"; do ip netns add "$n" && ip -n "$n" link set lo up || return 1; done
 	ip -n $h link add br0 type bridge mcast_snooping 0
 	ip -n $h addr add 10.211.0.1/24 dev br0
@@ -83,14 +91,16 @@ filter_up() {
 	in_host sysctl -qw net.ipv4.ip_forward=1 net.ipv4.conf.all.rp_filter=0
 	# Nobody has to be asked where the other is.
 	ip -n $h neigh replace 198.51.100.2 lladdr "$(ip -n $w -j link show eth0 | jq -r '.[0].address')" dev out
+	ip -n $s neigh replace 10.211.0.1 lladdr "$(ip -n $h -j link show br0 | jq -r '.[0].address')" dev eth0
 }
 filter_down() {
 	local n
-	for n in sandbox host world; do ip netns del clb-$$-$n 2>/dev/null; done
+	for n in $(ip netns list | grep -o "^clb-$$-[a-z-]*"); do ip netns del "$n"; done
 	return 0
 }
-# What a packet meets that is a connection's first: tracked, and let through by two rules.
-stateful() {
+# What a packet meets that is tracked and nothing else: two rules, one of which lets through what
+# is established.
+tracked() {
 	in_host nft -f - <<- 'E'
 		flush ruleset
 		table inet t1 {
@@ -104,8 +114,8 @@ stateful() {
 }
 # filter POLICY : ours
 filter() {
-	in_host nft flush ruleset
-	in_host "$NETTOOL" apply table=t1 bridge=br0 policy=@"$1"
+	in_host nft flush ruleset &&
+		in_host "$NETTOOL" apply table=t1 bridge=br0 policy=@"$1"
 }
 # linear POLICY : the same as a rule a range
 linear() {
@@ -117,59 +127,33 @@ linear() {
 		printf 'iifname "br0" counter reject\n}\n}\n'
 	} | in_host nft -f -
 }
-# first_packets_up COUNT : a policy of that many ranges in $tmp/policy, and a world that is deaf
-first_packets_up() {
-	skip_unless root nft python3
-	filter_up && deaf_world && ranges "$1" > "$tmp/policy"
-}
-# first POLICY N : nanoseconds a first packet takes, to N destinations
-first() { in_host "$RATE" first "/run/netns/clb-$$-sandbox" "$1" "$2"; }
-# first_against_stateful : the best of three by turns, beside a stateful accept and 500 ns
-first_against_stateful() {
-	local i
-	for i in 1 2 3; do
-		filter "$tmp/policy"
-		first "$tmp/policy" 10 >> "$tmp/ours"
-		stateful
-		first "$tmp/policy" 10 >> "$tmp/peer"
-	done
-	row "$(sort -n "$tmp/ours" | head -n 1)" "$(($(sort -n "$tmp/peer" | head -n 1) + 500))"
-}
-# bulk : microseconds of processor time, of sender and receiver together, for 512 MiB of TCP
-bulk() {
-	local recv out=$tmp/received
-	nsenter "--net=/run/netns/clb-$$-world" -- python3 -c '
-import resource, socket
-s = socket.create_server(("20.0.0.1", 443))
-print("ready", flush=True)
-c, _ = s.accept()
-b = bytearray(1 << 20)
-n = 0
-while got := c.recv_into(b):
-    n += got
-u = resource.getrusage(resource.RUSAGE_SELF)
-assert n == 512 << 20, n
-print(round((u.ru_utime + u.ru_stime) * 1e6))' > "$out" &
-	recv=$!
-	until grep -q ready "$out"; do kill -0 $recv || return 1; sleep 0.02; done
-	nsenter "--net=/run/netns/clb-$$-sandbox" -- python3 -c '
-import resource, socket
-s = socket.create_connection(("20.0.0.1", 443))
-b = bytes(1 << 20)
-before = resource.getrusage(resource.RUSAGE_SELF)
-for _ in range(512):
-    s.sendall(b)
-s.close()
-u = resource.getrusage(resource.RUSAGE_SELF)
-print(round((u.ru_utime + u.ru_stime - before.ru_utime - before.ru_stime) * 1e6))' > "$tmp/sent" || return 1
-	wait $recv || return 1
-	echo $(($(cat "$tmp/sent") + $(tail -n 1 "$out")))
-}
 # The world looks at nothing that arrives.
 deaf_world() {
-	nsenter "--net=/run/netns/clb-$$-world" -- nft -f - <<- 'E'
+	nsenter "--net=/run/netns/clb-$$-$rig-world" -- nft -f - <<- 'E'
 		table netdev deaf {
 			chain in { type filter hook ingress device "eth0" priority 0; policy drop; }
 		}
 	E
 }
+# two_up COUNT : a policy of that many ranges in $tmp/policy, and the rigs "ours", where it
+# stands, and "peer", where nothing does
+two_up() {
+	skip_unless root nft python3
+	filter_up ours peer && ranges "$1" > "$tmp/policy" && filter "$tmp/policy"
+}
+# first_packets_up COUNT : two_up with worlds that are deaf, and connections that are tracked on
+# both sides
+first_packets_up() {
+	two_up "$1" && deaf_world && rig=peer deaf_world && rig=peer tracked
+}
+# first N : an object of the first packets to N destinations that the policy allows
+first() {
+	jq -r '.allow_cidrs[] | sub("/.*"; "")' "$tmp/policy" |
+		awk -v n="$1" '{ a[NR] = $0 } END { for (i = 0; i < n; i++) print a[1 + int(i * NR / n)] }' > "$tmp/to"
+	"$PACKETS" first "$tmp/to" clb-$$-ours clb-$$-peer
+}
+# first_against_tracked : at most 500 ns more than a packet pays that is tracked and let through
+first_against_tracked() {
+	first 10 | jq -c '.peer_us += 500 | .ratio = .ours_us / .peer_us'
+}
+bulk() { "$PACKETS" bulk clb-$$-ours clb-$$-peer; }

@@ -5,40 +5,29 @@
  *	egressrate checks POLICY            microseconds a thousand questions, in the library
  *	egressrate compile POLICY           microseconds to compile and flatten it
  *	egressrate load POLICY BRIDGE       microseconds to make it the kernel's, compiling included
- *	egressrate first NETNS POLICY N     nanoseconds to send the first packet of a connection
+ *	egressrate replace P1 P2 BRIDGE     an object: P2 in the place of P1, beside P1 into nothing
  *
- * POLICY is a file of JSON. `first` is started in the network namespace of the host, whose
- * connection tracking it empties between rounds, and sends from NETNS (a file) to N
- * destinations that the policy allows, spread over all of it; a packet travels through the
- * bridge, the filter and the host inside the system call that sends it.
- *
- * The best of many short rounds: what else runs on the machine makes a round slower, never faster.
+ * POLICY is a file of JSON. Each is the best of some rounds: what else runs on the machine makes a
+ * round slower, never faster. What is compared are the two of a round, and printed is the median
+ * of their ratios.
  */
+#include "alone.h"
 #include "base/doc.h"
 #include "base/mem.h"
 #include "policy/flat.h"
 #include "sys/nft.h"
-#include "sys/nl.h"
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <linux/netfilter/nfnetlink.h>
-#include <linux/netfilter/nfnetlink_conntrack.h>
-#include <netinet/in.h>
-#include <netinet/ip.h>
-#include <netinet/tcp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #define QUESTIONS (1 << 21)
 #define A_BLOCK   (1 << 15)
 #define ROUNDS    25
-#define A_ROUND   2000 /* first packets */
+#define LOADS     11
+#define LOADED    "cloop_sbx_preview"
 
 static double now_us(void)
 {
@@ -158,9 +147,10 @@ static int compiling(const struct eg_auth *a)
 	return 0;
 }
 
-static int load(const struct eg_auth *a, const char *bridge)
+/* Until the table is the kernel's, and what it stood for is handed over to be freed. */
+static double load_one(const struct eg_auth *a, const char *bridge)
 {
-	const struct nft_filter to = {.table = "cloop_sbx_preview", .bridge = bridge};
+	const struct nft_filter to = {.table = LOADED, .bridge = bridge};
 	cleanup_eg_policy struct eg_policy p = EG_POLICY_INIT;
 	double start = now_us();
 	struct cl_err e;
@@ -168,121 +158,55 @@ static int load(const struct eg_auth *a, const char *bridge)
 	compile(a, &p);
 	if (nft_apply(&to, &p, &e))
 		die(e.msg);
-	(void)printf("%.0f\n", now_us() - start);
+	return now_us() - start;
+}
+
+static void unload(void)
+{
+	struct cl_err e;
+
+	if (nft_remove(LOADED, &e))
+		die(e.msg);
+	/* A worker of the kernel's frees it, and would be at it in the next round. */
+	(void)usleep(100000);
+}
+
+static int load(const struct eg_auth *a, const char *bridge)
+{
+	double took[LOADS];
+
+	for (int i = 0; i < LOADS; i++) {
+		took[i] = load_one(a, bridge);
+		unload();
+	}
+	qsort(took, LOADS, sizeof(*took), by_value);
+	(void)printf("%.0f\n", took[0]);
 	return 0;
 }
 
-static uint16_t sum(const void *p, size_t len, uint32_t start)
+static int replace(const struct eg_auth *before, const struct eg_auth *after, const char *bridge)
 {
-	const uint8_t *b = p;
+	double load[LOADS], more[LOADS], ratio[LOADS], took;
 
-	for (size_t i = 0; i < len; i++)
-		start += i % 2 ? b[i] : (uint32_t)b[i] << 8;
-	while (start >> 16)
-		start = (start & 0xffff) + (start >> 16);
-	return htons((uint16_t)~start);
-}
-
-struct first_packet {
-	struct iphdr ip;
-	struct tcphdr tcp;
-};
-
-static void make_packet(
-	struct first_packet *k, const struct pol_addr *to, uint16_t from_port, uint32_t source)
-{
-	struct {
-		uint32_t src, dst;
-		uint16_t proto, len;
-		struct tcphdr tcp;
-	} pseudo;
-
-	memset(k, 0, sizeof(*k));
-	k->ip = (struct iphdr){.version = 4, .ihl = 5, .ttl = 64, .protocol = IPPROTO_TCP};
-	k->ip.saddr = source;
-	memcpy(&k->ip.daddr, to->b, 4);
-	k->tcp.source = htons(from_port);
-	k->tcp.dest = htons(443);
-	k->tcp.doff = 5;
-	k->tcp.syn = 1;
-	k->tcp.window = htons(1000);
-	pseudo.src = source;
-	pseudo.dst = k->ip.daddr;
-	pseudo.proto = htons(IPPROTO_TCP);
-	pseudo.len = htons(sizeof(k->tcp));
-	pseudo.tcp = k->tcp;
-	k->tcp.check = sum(&pseudo, sizeof(pseudo), 0);
-}
-
-/* Every connection of the namespace that the socket is of. */
-static void forget(struct sys_nl *nl)
-{
-	char room[SYS_NL_SIZE], why[SYS_NL_WHY];
-	struct nlmsghdr *h = mnl_nlmsg_put_header(room);
-	struct nfgenmsg *g = mnl_nlmsg_put_extra_header(h, sizeof(*g));
-
-	h->nlmsg_type = NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_DELETE;
-	g->version = NFNETLINK_V0;
-	/* A host without connection tracking has none to forget. */
-	(void)sys_nl_ask(nl, h, NULL, NULL, why);
-}
-
-static int enter(const char *netns)
-{
-	int fd = open(netns, O_RDONLY | O_CLOEXEC), on = 1;
-
-	if (fd < 0 || setns(fd, CLONE_NEWNET))
-		die("cannot enter the sandbox's namespace");
-	fd = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC, IPPROTO_RAW);
-	if (fd < 0 || setsockopt(fd, IPPROTO_IP, IP_HDRINCL, &on, sizeof(on)))
-		die("cannot make a raw socket");
-	return fd;
-}
-
-static int first(const char *netns, const struct eg_auth *a, size_t n)
-{
-	cleanup_free struct first_packet *k = cl_calloc(A_ROUND, sizeof(*k));
-	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
-	uint32_t source = inet_addr("10.211.0.2");
-	double took[ROUNDS];
-	struct cl_err e;
-	int fd;
-
-	if (sys_nl_open(&nl, NETLINK_NETFILTER, &e))
-		die(e.msg);
-	fd = enter(netns);
-	for (int r = 0; r < ROUNDS; r++) {
-		double start;
-
-		for (size_t i = 0; i < A_ROUND; i++) {
-			const struct pol_prefix *p = &a->allow[i % n * (a->nallow / n)];
-			struct pol_addr to = p->addr;
-
-			if (p->len < 32)
-				to.b[3] |= 1;
-			make_packet(
-				&k[i], &to, (uint16_t)(1024 + (r * A_ROUND + i) % 60000), source);
-		}
-		forget(&nl);
-		start = now_us();
-		for (size_t i = 0; i < A_ROUND; i++) {
-			struct sockaddr_in to = {
-				.sin_family = AF_INET, .sin_addr.s_addr = k[i].ip.daddr};
-
-			if (sendto(fd, &k[i], sizeof(k[i]), 0, (void *)&to, sizeof(to)) < 0)
-				die("cannot send");
-		}
-		took[r] = (now_us() - start) * 1000 / A_ROUND;
+	be_alone();
+	for (int i = 0; i < LOADS; i++) {
+		load[i] = load_one(before, bridge);
+		took = load_one(after, bridge);
+		more[i] = took - load[i];
+		ratio[i] = took / load[i];
+		unload();
 	}
-	qsort(took, ROUNDS, sizeof(*took), by_value);
-	(void)printf("%.0f\n", took[0]);
-	(void)close(fd);
+	qsort(load, LOADS, sizeof(*load), by_value);
+	qsort(more, LOADS, sizeof(*more), by_value);
+	qsort(ratio, LOADS, sizeof(*ratio), by_value);
+	(void)printf("{\"ours_us\":%.0f,\"peer_us\":%.0f,\"ratio\":%.2f}\n",
+		load[LOADS / 2] + more[LOADS / 2], load[LOADS / 2], ratio[LOADS / 2]);
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
-	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT;
+	cleanup_eg_auth struct eg_auth a = EG_AUTH_INIT, after = EG_AUTH_INIT;
 
 	if (argc == 3 && !strcmp(argv[1], "checks")) {
 		read_auth(argv[2], &a);
@@ -296,13 +220,11 @@ int main(int argc, char **argv)
 		read_auth(argv[2], &a);
 		return load(&a, argv[3]);
 	}
-	if (argc == 5 && !strcmp(argv[1], "first")) {
-		size_t n = strtoul(argv[4], NULL, 10);
-
-		read_auth(argv[3], &a);
-		if (!n || n > a.nallow)
-			die("no such number of destinations");
-		return first(argv[2], &a, n);
+	if (argc == 5 && !strcmp(argv[1], "replace")) {
+		read_auth(argv[2], &a);
+		read_auth(argv[3], &after);
+		return replace(&a, &after, argv[4]);
 	}
-	die("usage: checks POLICY | compile POLICY | load POLICY BRIDGE | first NETNS POLICY N");
+	die("usage: checks POLICY | compile POLICY | load POLICY BRIDGE | replace POLICY POLICY "
+	    "BRIDGE");
 }

@@ -197,7 +197,10 @@ void test_script__maps(void)
 	CHECK_INT(count(s, "ffff:0.0.0.0"), 0);
 }
 
-/* Prefixes of few lengths are a map each, and the longer ones are reached by the middle one. */
+/*
+ * Prefixes of few lengths are a set each, or a map where they say different things; the longer
+ * ones are reached by the middle one.
+ */
 void test_script__prefixes(void)
 {
 	cleanup_free char *s = script(
@@ -207,16 +210,17 @@ void test_script__prefixes(void)
 		"\"allow_ports\":[80,81,443,1,5]}",
 		&(struct eg_nft){.table = TABLE, .bridge = "br0"});
 	static const char *const lines[] = {
-		"\tmap allowed4_16 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 6\n\t\telements = "
-		"{\n\t\t\t10.1.0.0 : goto allow1,\n",
+		"\tset allowed4_16 {\n\t\ttype ipv4_addr\n\t\tsize 6\n\t\telements = "
+		"{\n\t\t\t10.1.0.0,\n\t\t\t10.3.0.0,\n",
 		"\tmap allowed4_24 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 4\n\t\telements = "
 		"{\n\t\t\t10.9.1.0 : goto allow1,\n\t\t\t10.9.3.0 : goto allow1,\n\t\t\t10.9.5.0 : "
 		"goto allowed4_32,\n\t\t\t11.9.5.0 : goto allowed4_32\n\t\t}\n",
-		"\tmap allowed4_32 {\n\t\ttype ipv4_addr : verdict\n\t\tsize 5\n",
+		"\tset allowed4_32 {\n\t\ttype ipv4_addr\n\t\tsize 5\n",
 		"\t\tip daddr & 255.255.255.0 vmap @allowed4_24\n"
-		"\t\tip daddr & 255.255.0.0 vmap @allowed4_16\n\t\tip6 daddr vmap @allowed6\n"
+		"\t\tip daddr & 255.255.0.0 == @allowed4_16 goto allow1\n"
+		"\t\tip6 daddr vmap @allowed6\n"
 		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
-		"\n\tchain allowed4_32 {\n\t\tip daddr vmap @allowed4_32\n"
+		"\n\tchain allowed4_32 {\n\t\tip daddr @allowed4_32 goto allow1\n"
 		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
 		"\n\tchain allow1 {\n\t\ttcp dport { 1, 5, 80-81, 443 } accept\n",
 	};
@@ -241,7 +245,7 @@ void test_script__from_rules_to_maps(void)
 			&form);
 
 	CHECK_INT(count(few, "vmap"), 0);
-	CHECK_HAS(more, "map allowed4_16 {");
+	CHECK_HAS(more, "set allowed4_16 {");
 	CHECK_HAS(more, "map allowed6 {\n\t\ttype ipv6_addr : verdict\n\t\tflags interval\n\t}\n");
 	CHECK_INT(count(mixed, "vmap"), 0);
 }

@@ -4,7 +4,7 @@ target=0.33
 . "$CLOOP_SRC/t/bench/filter.bash"
 setup() {
 	skip_unless root nft
-	filter_up
+	filter_up ours
 	both_families > "$tmp/policy"
 	cloop-egress firewall --policy "$tmp/policy" --format nft-bridge --bridge br0 > "$tmp/script"
 }

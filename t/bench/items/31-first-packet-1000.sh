@@ -1,7 +1,7 @@
-# shellcheck shell=bash disable=SC2034,SC1091,SC2154
-item='first packet under 1000 ranges (ns), at most 500 ns above a stateful accept'
+# shellcheck shell=bash disable=SC2034,SC1091
+item='first packet under 1000 ranges (ns), at most 500 ns above tracking alone'
 target=1.0
 . "$CLOOP_SRC/t/bench/filter.bash"
 setup() { first_packets_up 1000; }
 teardown() { filter_down; }
-measure() { first_against_stateful; }
+measure() { first_against_tracked; }
