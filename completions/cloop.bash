@@ -61,7 +61,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'executor pardon') reply=" --dir --json --help" ;;
 	'executor probe') reply=" --stale --timeout --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor evidence') reply=" --dir --json --help" ;;
-	'executor probe-health') reply=" --due --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor probe-health') reply=" --due --loop --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'hub') reply='bootstrap config grant key audit' ;;
 	'hub config') reply='check show keys' ;;
 	'hub grant') reply='unguarded' ;;

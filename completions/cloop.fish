@@ -348,6 +348,7 @@ complete -c cloop -n '__cloop_in "executor evidence"' -l help -s h -d 'show this
 complete -c cloop -f -n '__cloop_at "executor"' -a 'probe-health' -d 'ask executors whether they can take work, and note the answer'
 complete -c cloop -f -n '__cloop_in "executor probe-health"' -a '(cloop hub names executor 2>/dev/null)'
 complete -c cloop -n '__cloop_in "executor probe-health"' -l due -d 'leave it alone while it is backing off; so are all when none is named'
+complete -c cloop -n '__cloop_in "executor probe-health"' -l loop -d 'go on until SIGTERM: each every 30 seconds, or when its back-off ends'
 complete -c cloop -n '__cloop_in "executor probe-health"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "executor probe-health"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "executor probe-health"' -l help -s h -d 'show this help'

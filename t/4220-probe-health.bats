@@ -140,3 +140,46 @@ state() { cloop executor ls --json | jq -r "select(.executor_id == \"$1\") | .st
 	exits 1 probe --json
 	same "$(jq -r 'select(.ok | not) | .executor_id' <<< "$output")" x3
 }
+
+# a_loop : in the background, output in $D/log
+a_loop() {
+	"$D/bin/cloop-executor" probe-health --loop > "$D/log" 2>&1 3>&- < /dev/null &
+	loop=$!
+	until_ok locked
+}
+locked() { ! flock -n "$HUB/.cloop/probe.lock" true; }
+logged() { grep -qF -e "$1" "$D/log"; }
+asked_again() { [ "$(grep -c "^$1\$" "$D/bin/asked")" -ge "$2" ]; }
+
+@test "the loop: one a hub, each at its own time, what stops a pass stops no other, and it ends when told to" {
+	says box runtime fail gone
+	a_loop
+	until_ok logged 'box: ready -> degraded: gone'
+	until_ok logged 'bench: ready'
+	exits 75 probe --loop
+	has "$stderr" "another process probes the executors of '$HUB' in a loop"
+	exits 64 probe --loop box
+	# It backs off, and is asked again; a pass beside the loop does no harm.
+	exits 0 probe --due
+	until_ok logged 'box: degraded: gone'
+	# A configuration that is being written is said, and then the passes go on.
+	mv "$HUB/.cloop/config.yaml" "$D/kept"
+	echo '{' > "$HUB/.cloop/config.yaml"
+	until_ok logged 'warning: '
+	mv "$D/kept" "$HUB/.cloop/config.yaml"
+	rm "$D/bin/answer.box"
+	due
+	until_ok logged '-> ready'
+	kill -TERM "$loop"
+	wait "$loop"
+	run ! locked
+}
+
+@test "the loop: SIGINT, and an end while a driver hangs" {
+	: > "$D/bin/hangs.box"
+	a_loop
+	until_ok asked_again box 1
+	kill -INT "$loop"
+	wait "$loop"
+	same "$(state box)" degraded
+}

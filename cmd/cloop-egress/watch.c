@@ -6,12 +6,11 @@
 #include "base/num.h"
 #include "sys/clock.h"
 #include "sys/nft_watch.h"
+#include "sys/proc.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/signalfd.h>
 
 /*
  * A reload is many changes: they are looked at together. News that were missed (a filter that a
@@ -126,20 +125,6 @@ static int pass(struct watcher *x, struct cl_err *e)
 	return rc;
 }
 
-static int catch_signals(struct cl_err *e)
-{
-	sigset_t set;
-	int fd;
-
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGINT);
-	if (sigprocmask(SIG_BLOCK, &set, NULL))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot block signals");
-	fd = signalfd(-1, &set, SFD_CLOEXEC);
-	return fd < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot make a signalfd") : fd;
-}
-
 /* A busy store, or a ruleset that changes all the time, is looked at again. */
 static int tolerate(struct watcher *x, int rc, struct cl_err *e)
 {
@@ -183,7 +168,7 @@ int egress_watch(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (cl_flag(c, "once"))
 		return pass(&x, e) ? -1 : !x.whole;
-	signals = catch_signals(e);
+	signals = sys_end_signals(e);
 	if (signals < 0 || nft_watch_open(&x.watch, e))
 		return -1;
 	x.next = sys_mono_ms();

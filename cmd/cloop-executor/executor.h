@@ -56,6 +56,12 @@ int fleet_cmd_node(const struct cl_ctx *c, const struct fleet_cmd *f, struct wor
 int fleet_audit(struct fleet_cmd *f, const char *action, const char *executor, const char *project,
 	json_t *take_detail, struct cl_err *e);
 
+/* One pass over what serves and is to be asked; 1: one cannot take work. */
+int probe_pass(struct cl_ctx *c, struct fleet_cmd *f,
+	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), struct cl_err *e);
+/* Passes until SIGTERM or SIGINT; CL_EBUSY where another does so for the hub. */
+int probe_loop(struct cl_ctx *c, struct cl_err *e);
+
 /*
  * Puts an executor's health as *n has it into the store, if nobody changed it meanwhile.
  * *won false: somebody did; read again.

@@ -260,7 +260,8 @@ static int finish(struct child *k, int *worst, struct cl_err *e)
 	return 0;
 }
 
-static int probe_all(struct cl_ctx *c, struct fleet_cmd *f, struct cl_err *e)
+int probe_pass(struct cl_ctx *c, struct fleet_cmd *f,
+	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), struct cl_err *e)
 {
 	struct child running[AT_ONCE];
 	size_t begun = 0, done = 0;
@@ -269,7 +270,7 @@ static int probe_all(struct cl_ctx *c, struct fleet_cmd *f, struct cl_err *e)
 	for (size_t i = 0; !rc && i < f->fleet.n; i++) {
 		const struct work_node *n = &f->fleet.v[i];
 
-		if (!work_node_serves(n) || n->health.next_probe > f->now)
+		if (!work_node_serves(n) || !asked(f, n))
 			continue;
 		if (begun - done == AT_ONCE)
 			rc = finish(&running[done++ % AT_ONCE], &worst, e);
@@ -286,15 +287,24 @@ static int probe_all(struct cl_ctx *c, struct fleet_cmd *f, struct cl_err *e)
 	return rc ? -1 : worst;
 }
 
+static bool is_due(const struct fleet_cmd *f, const struct work_node *n)
+{
+	return n->health.next_probe <= f->now;
+}
+
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
 	struct work_node *n;
 
+	if (cl_flag(c, "loop"))
+		return c->noperands
+			       ? cl_usage(c, e, "--loop asks all executors, and takes none by name")
+			       : probe_loop(c, e);
 	if (fleet_cmd_open(c, STORE_RW, &f, e))
 		return -1;
 	if (!c->noperands)
-		return probe_all(c, &f, e);
+		return probe_pass(c, &f, is_due, e);
 	if (fleet_cmd_node(c, &f, &n, e))
 		return -1;
 	if (work_node_serves(n))

@@ -126,6 +126,9 @@ static const struct cl_opt probe_opts[] = {
 	{.name = "due",
 		.type = CL_FLAG,
 		.help = "leave it alone while it is backing off; so are all when none is named"},
+	{.name = "loop",
+		.type = CL_FLAG,
+		.help = "go on until SIGTERM: each every 30 seconds, or when its back-off ends"},
 	{0},
 };
 
@@ -194,6 +197,7 @@ static const struct cl_example pardon_examples[] = {
 };
 static const struct cl_example probe_examples[] = {
 	{"cloop executor probe-health", "ask those that are due: from cron, every minute", false},
+	{"cloop executor probe-health --loop", "the same as a daemon, one a hub", false},
 	{"cloop executor probe-health bench", "see at once that it is mended", false},
 	{0},
 };

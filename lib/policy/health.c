@@ -107,6 +107,18 @@ bool hl_observe(struct hl_health *h, const struct hl_rules *given, bool ok, cons
 	return *from != to;
 }
 
+int64_t hl_due(
+	const struct hl_health *h, const struct hl_rules *given, int64_t now, uint64_t random)
+{
+	const struct hl_rules r = hl_rules_normal(*given);
+	int64_t most = r.most_ms > HL_INTERVAL_MS ? r.most_ms : HL_INTERVAL_MS;
+	int64_t due = h->next_probe   ? h->next_probe
+		      : h->last_probe ? h->last_probe + hl_jitter(HL_INTERVAL_MS, HL_JITTER, random)
+				      : 0;
+
+	return due - now > most * 2 ? 0 : due;
+}
+
 bool hl_hold(struct hl_health *h, enum pl_health to, const char *why, int64_t now)
 {
 	if (h->state == to)

@@ -48,6 +48,14 @@ int64_t hl_jitter(int64_t ms, double share, uint64_t random);
 /* The share that probes use. */
 #define HL_JITTER 0.2
 
+/* How often one is asked that answers, and HL_JITTER more or less. */
+#define HL_INTERVAL_MS 30000
+/*
+ * When one is to be asked again, Unix milliseconds: after a failure as its back-off says, else
+ * HL_INTERVAL_MS after the last time; 0: at once. A time after `now` by more than any of these
+ * is of a clock that has jumped, and counts as 0. `random` as above, the same for the same answer.
+ */
+int64_t hl_due(const struct hl_health *h, const struct hl_rules *r, int64_t now, uint64_t random);
 /*
  * Notes a probe's answer. `why` is the failure, of which the first line is kept. True when the
  * state changed: *from is what it was.

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -431,4 +432,18 @@ char *sys_first_line(const struct cl_buf *text)
 
 	p += strspn(p, " \t\r\n");
 	return cl_strndup(p, strcspn(p, "\r\n"));
+}
+
+int sys_end_signals(struct cl_err *e)
+{
+	sigset_t set;
+	int fd;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGINT);
+	if (sigprocmask(SIG_BLOCK, &set, NULL))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot block signals");
+	fd = signalfd(-1, &set, SFD_CLOEXEC);
+	return fd < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot make a signalfd") : fd;
 }

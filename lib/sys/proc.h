@@ -52,6 +52,11 @@ char *sys_find_on(const char *path, const char *name);
  * the program is not there, CL_EOS otherwise. The caller reaps *pid.
  */
 int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e);
+/*
+ * For one that goes on until it is told to end: SIGTERM and SIGINT no longer end the process but
+ * make the descriptor readable, which the caller owns; -1 on failure. Children are not affected.
+ */
+int sys_end_signals(struct cl_err *e);
 
 /* The exit status as a shell has it: 0-255, or 128+signal. Waits; EINTR is retried. */
 int sys_wait(pid_t pid, int *status, struct cl_err *e);

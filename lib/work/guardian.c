@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-int guardian_lock(const char *hub_dir, bool *got, int *fd, struct cl_err *e)
+int work_lock(const char *hub_dir, const char *file, bool *got, int *fd, struct cl_err *e)
 {
-	cleanup_free char *path = cl_asprintf("%s/%s", hub_dir, GUARDIAN_LOCK);
+	cleanup_free char *path = cl_asprintf("%s/%s", hub_dir, file);
 	cleanup_fd int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (lock < 0)
@@ -23,6 +23,11 @@ int guardian_lock(const char *hub_dir, bool *got, int *fd, struct cl_err *e)
 	if (*got)
 		*fd = cl_steal_fd(&lock);
 	return 0;
+}
+
+int guardian_lock(const char *hub_dir, bool *got, int *fd, struct cl_err *e)
+{
+	return work_lock(hub_dir, GUARDIAN_LOCK, got, fd, e);
 }
 
 int guardian_ensure(const char *hub_dir, char *const *envp, struct cl_err *e)

@@ -21,5 +21,7 @@
 int guardian_ensure(const char *hub_dir, char *const *envp, struct cl_err *e);
 /* Takes the lock for this process until it ends: *got false when another has it. */
 int guardian_lock(const char *hub_dir, bool *got, int *fd, struct cl_err *e);
+/* The same with another lock file below the hub's directory. */
+int work_lock(const char *hub_dir, const char *file, bool *got, int *fd, struct cl_err *e);
 
 #endif

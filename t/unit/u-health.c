@@ -219,3 +219,26 @@ void test_registry__strict_evicts(void)
 	CHECK(reg_tighten(true, false));
 	CHECK_STR(reg_how_name(REG_BOUND), "bound");
 }
+
+void test_due__each_at_its_own_time(void)
+{
+	struct hl_health h = HL_HEALTH_INIT;
+	const int64_t now = 10000000;
+
+	CHECK_INT(hl_due(&h, &hl_defaults, now, HALF), 0);
+	h.last_probe = now - 1000;
+	CHECK_INT(hl_due(&h, &hl_defaults, now, HALF), now - 1000 + HL_INTERVAL_MS);
+	CHECK_INT(hl_due(&h, &hl_defaults, now, 0), now - 1000 + HL_INTERVAL_MS * 8 / 10);
+	CHECK(hl_due(&h, &hl_defaults, now, UINT64_MAX) <= now - 1000 + HL_INTERVAL_MS * 12 / 10);
+	/* A back-off is what was written, with its jitter. */
+	h.next_probe = now + 7;
+	CHECK_INT(hl_due(&h, &hl_defaults, now, 0), now + 7);
+	h.next_probe = now - 7;
+	CHECK_INT(hl_due(&h, &hl_defaults, now, 0), now - 7);
+	/* A clock that was set back does not keep anybody for days. */
+	h.next_probe = now + 2 * hl_defaults.most_ms + 1;
+	CHECK_INT(hl_due(&h, &hl_defaults, now, 0), 0);
+	h.next_probe = 0;
+	h.last_probe = now + 3600000;
+	CHECK_INT(hl_due(&h, &hl_defaults, now, 0), 0);
+}
