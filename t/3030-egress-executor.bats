@@ -103,13 +103,13 @@ drop executor build-box'
 @test "a prefix or a slip of an id names what was meant" {
 	local id
 	for id in build build-b buld-box Build-box; do
-		exits 78 fw --executor "$id" --check 10.0.0.1:80
+		exits 65 fw --executor "$id" --check 10.0.0.1:80
 		has "$stderr" "$conf configures no executor '$id'"
 		has "$stderr" "fix: did you mean 'build-box'?"
 	done
-	exits 78 fw --executor b
+	exits 65 fw --executor b
 	has "$stderr" "fix: there are: build-box, bench, alone, open, broken, internal"
-	exits 78 fw --executor ''
+	exits 65 fw --executor ''
 	has "$stderr" "fix: there are: build-box"
 	mkdir "$D/p"
 	exits 125 cloop run -p "$D/p" -e build -- true

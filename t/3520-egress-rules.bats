@@ -182,7 +182,7 @@ port 22 is not one of the ports of executor box (80, 443)"
 			"effective -e $x --check 1.1.1.1:443" "firewall --executor $x --check 1.1.1.1:443" \
 			"firewall verify --executor $x" "firewall diff executor:$x none" "fits none executor:$x"; do
 			# shellcheck disable=SC2086 # the words of a command
-			exits 78 cloop-egress $ask
+			exits 65 cloop-egress $ask
 			has "$stderr" "configures no executor '$x'"
 			has "$stderr" "fix: "
 		done
@@ -216,7 +216,7 @@ port 22 is not one of the ports of executor box (80, 443)"
 	exits 64 rules set --internet --ports 443
 	exits 64 rules set -e box -p "$P" --internet --ports 443
 	exits 64 rules set -e box --on box --internet --ports 443
-	exits 78 rules set -e nobody --internet --ports 443
+	exits 65 rules set -e nobody --internet --ports 443
 	exits 65 rules set -p "$BATS_TEST_TMPDIR/nowhere" --internet --ports 443
 	# Nothing named is nothing reached.
 	rules clear -e box > /dev/null

@@ -140,3 +140,16 @@ setup() { fleet_hub; }
 	same "$(cloop executor ls --json | jq -c 'select(.executor_id == "bench") | [.registered, .in_flight_known]')" '[false,false]'
 	exits 65 cloop executor uncordon bench
 }
+
+@test "an executor that there is not: bad input, with those that there are" {
+	local verb
+	for verb in show cordon uncordon drain limits access labels probe-health probe 'bind -p .'; do
+		# shellcheck disable=SC2086 # the words of a command
+		exits 65 cloop executor $verb zzz
+		has "$stderr" "no executor 'zzz'"
+		has "$stderr" "fix: there are: box, bench, off, broken"
+		# shellcheck disable=SC2086
+		exits 65 cloop executor $verb benhc --json
+		same "$(jq -r '.error | .constraint + " " + .remediation' <<< "$stderr")" "executor did you mean 'bench'?"
+	done
+}

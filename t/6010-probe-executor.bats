@@ -240,6 +240,6 @@ replaced() {
 }
 
 @test "what is wrong on the command line" {
-	exits 78 cloop executor probe nosuch
+	exits 65 cloop executor probe nosuch
 	exits 64 cloop executor probe --timeout 0s
 }

@@ -207,7 +207,8 @@ int egress_executor(struct cl_ctx *c, const char *id, struct eg_stack *out, stru
 	if (cfg_executor_find(&cfg, id, &x, e) ||
 		cfg_egress(x, SB_NET_UNTOUCHED, eg_stack_add(out, NULL, 0), &filtered, e)) {
 		/* Not status 1, which would say that --check was answered by DROP. */
-		e->code = CL_ECONFIG;
+		if (cl_err_exit(e) == 1)
+			e->code = CL_ECONFIG;
 		return -1;
 	}
 	if (!filtered)

@@ -12,7 +12,6 @@ int key_executor(
 	const struct keyed *k, const char *id, const struct cfg_executor **out, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(k->cfg.nexecutors + 1, sizeof(*ids));
-	const char *near;
 
 	for (size_t i = 0; i < k->cfg.nexecutors; i++) {
 		*out = &k->cfg.executors[i];
@@ -20,11 +19,8 @@ int key_executor(
 			return 0;
 		ids[i] = (*out)->id;
 	}
-	near = cl_nearest(id, ids, k->cfg.nexecutors);
 	(void)cl_fail(e, CL_ENOTFOUND, "there is no executor '%s'", id);
-	(void)cl_constraint(e, "executor");
-	return near ? cl_fix(e, "did you mean '%s'?", near)
-		    : cl_fix(e, "'cloop executor list' shows those that are configured");
+	return cfg_name_executors(id, ids, k->cfg.nexecutors, e);
 }
 
 /* "" for the default, else the project's directory. */

@@ -169,9 +169,14 @@ bool cfg_has_errors(const struct cfg *c);
 int cfg_first_error(const struct cfg *c, struct cl_err *e);
 
 /*
+ * The remedy for an id that none of the n has, and constraint "executor": the one that was probably
+ * meant, else all that there are. Returns -1.
+ */
+int cfg_name_executors(const char *id, const char *const *ids, size_t n, struct cl_err *e);
+/*
  * The executor with that id, or the default one (the first) when id is NULL, whether it is
- * enabled or not. CL_ECONFIG with constraint "executor" when there is none (what was
- * probably meant in the fix) or when it is out of service, with the reason: the same for every
+ * enabled or not. CL_ENOTFOUND with constraint "executor" for an id that none has, CL_ECONFIG
+ * when there is no default one or when it is out of service, with the reason: the same for every
  * command, and never status 1, which is an answer.
  */
 int cfg_executor_find(

@@ -82,28 +82,33 @@ static const char *meant(const char *id, const char *const *ids, size_t n)
 	return found ? found : cl_nearest(id, ids, n);
 }
 
+int cfg_name_executors(const char *id, const char *const *ids, size_t n, struct cl_err *e)
+{
+	const char *near = id && *id ? meant(id, ids, n) : NULL;
+	cleanup_free char *all = cl_join(ids, n, ", ");
+
+	if (near)
+		(void)cl_fix(e, "did you mean '%s'?", near);
+	else if (n)
+		(void)cl_fix(e, "there are: %s", all);
+	else
+		(void)cl_fix(e, "turn one on in the hub's configuration");
+	return cl_constraint(e, "executor");
+}
+
+/* The caller's word is bad input; that there is none at all is the configuration's. */
 static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 {
-	const char **ids = cl_calloc(c->nexecutors + 1, sizeof(*ids));
-	cleanup_free char *all = NULL;
-	const char *near;
+	cleanup_free const char **ids = cl_calloc(c->nexecutors + 1, sizeof(*ids));
 
 	for (size_t i = 0; i < c->nexecutors; i++)
 		ids[i] = c->executors[i].id;
-	near = id ? meant(id, ids, c->nexecutors) : NULL;
-	all = cl_join(ids, c->nexecutors, ", ");
-	free(ids);
 	if (id)
-		(void)cl_fail(e, CL_ECONFIG, "%s configures no executor '%s'", c->file, id);
+		(void)cl_fail(e, CL_ENOTFOUND, "%s configures no executor '%s'", c->file, id);
 	else
 		(void)cl_fail(e, CL_ECONFIG, "%s configures no executor", c->file);
-	if (near)
-		(void)cl_fix(e, "did you mean '%s'?", near);
-	else if (c->nexecutors)
-		(void)cl_fix(e, "there are: %s", all);
-	else
-		(void)cl_fix(e, "turn executors.container on in %s", c->file);
-	return cl_constraint(e, "executor");
+	(void)cfg_name_executors(id, ids, c->nexecutors, e);
+	return c->nexecutors ? -1 : cl_fix(e, "turn executors.container on in %s", c->file);
 }
 
 static int refuse_executor(const struct cfg *c, const struct cfg_executor *x, struct cl_err *e)

@@ -170,18 +170,14 @@ int work_fleet_find(
 	const struct work_fleet *f, const char *id, struct work_node **out, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(f->n + 1, sizeof(*ids));
-	const char *near;
 
 	*out = node_of(f, id);
 	if (*out)
 		return 0;
 	for (size_t i = 0; i < f->n; i++)
 		ids[i] = f->v[i].x->id;
-	near = cl_nearest(id, ids, f->n);
 	(void)cl_fail(e, CL_ENOTFOUND, "there is no executor '%s'", id);
-	(void)cl_constraint(e, "executor");
-	return near ? cl_fix(e, "did you mean '%s'?", near)
-		    : cl_fix(e, "'cloop executor list' shows those that are configured");
+	return cfg_name_executors(id, ids, f->n, e);
 }
 
 /* ---- as placement sees it ---- */
