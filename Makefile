@@ -95,7 +95,7 @@ $(B)/flags: Makefile share/cflags.sh | $(DEPS)
 
 $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) @$(B)/flags $(CPPFLAGS) $(if $(findstring cmd/cloop/,$<),-DCLOOP_COMMIT='"$(COMMIT)"') \
+	$(CC) @$(B)/flags $(CPPFLAGS) $(if $(findstring cmd/cloop/help.c,$<),-DCLOOP_COMMIT='"$(COMMIT)"') \
 		-MMD -MP -c -o $@ $<
 
 $(B)/obj/lib/store/migrate.o: CPPFLAGS += -I$(B)/gen
@@ -108,6 +108,14 @@ $(B)/obj/lib/sys/hub_template.o: $(B)/gen/config-template.inc
 $(B)/gen/config-template.inc: share/embed-text.sh share/config.yaml.in
 	@mkdir -p $(@D)
 	sh share/embed-text.sh share/config.yaml.in > $@
+
+# Written only when it is another one, so that an incremental build says which commit it is of.
+.PHONY: commit-is-asked
+commit-is-asked:
+$(B)/commit: commit-is-asked
+	@mkdir -p $(@D)
+	@echo '$(COMMIT)' | cmp -s - $@ || echo '$(COMMIT)' > $@
+$(B)/obj/cmd/cloop/help.o: $(B)/commit
 
 define archive
 $(B)/lib/lib$(1).a: $(call objs,lib/$(1))

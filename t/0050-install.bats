@@ -75,3 +75,14 @@ setup() {
 	exits 69 env BUILD_DIR=/nonexistent sh "$SRC/share/install.sh" install "$root" /usr
 	[ ! -e "$root" ]
 }
+
+@test "the stamp of the commit is written anew only when it is another one" {
+	local b=$BATS_TEST_TMPDIR/b
+	stamp() { env -u MAKEFLAGS make -s -C "$SRC" BUILD="$b" COMMIT="$1" "$b/commit"; }
+	stamp aaa
+	touch -d @5 "$b/commit"
+	stamp aaa
+	same "$(stat -c %Y "$b/commit")" 5
+	stamp bbb
+	same "$(cat "$b/commit")" bbb
+}

@@ -22,7 +22,11 @@ setup_file() {
 }
 teardown_file() { engine_down; }
 
-setup() { need root podman; }
+setup() {
+	need root podman
+	# conmon leaves a file "oom" where it was started.
+	cd "$BATS_TEST_TMPDIR" || return 1
+}
 
 # sandbox KEY=VALUE... -- COMMAND : runs it confined, attached.
 sandbox() {

@@ -126,6 +126,11 @@ static const struct cl_example firewall_examples[] = {
 	{"seq -f '93.184.216.%.0f:443' 1 3 | cloop egress firewall --internet --ports 443 "
 	 "--check-file -",
 		"ask about many, a line each", true},
+	{"cloop egress firewall --internet --ports 443 --block-special-use --silent --check "
+	 "198.18.0.1:443",
+		"ask the stricter set, without an answer to what is denied", true},
+	{"cloop egress firewall --internet --ports 443 --format nft --table mine",
+		"print the script that nft(8) loads inside a network namespace", true},
 	{"cloop egress firewall --internet --ports 443 --format nft-bridge --bridge "
 	 "csbx-0123456789",
 		"print the script that nft(8) loads for a bridge", true},
@@ -284,6 +289,8 @@ static const struct cl_example diff_examples[] = {
 		"what a new policy opens", true},
 	{"cloop egress firewall diff git:origin/main:egress.json egress.json",
 		"what a branch opens that the main one does not", false},
+	{"cloop egress firewall diff rules:executor:build-box executor:build-box",
+		"what an executor's filter opens beyond the rules that are stored for it", false},
 	{"cloop egress firewall diff executor:build-box egress.json --format markdown",
 		"what a policy opens beside an executor's filter, for a pull request", false},
 	{0},
