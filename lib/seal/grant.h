@@ -13,12 +13,26 @@
 #ifndef SEAL_GRANT_H
 #define SEAL_GRANT_H
 
+#include "base/sha256.h"
 #include "seal/ring.h"
 #include "store/grant.h"
 
 /* Fills g->signature, owned. */
 int seal_grant_sign(const struct seal_signer *k, struct store_grant *g, struct cl_err *e);
 bool seal_grant_verify(const unsigned char public_key[SEAL_KEY], const struct store_grant *g);
+
+/*
+ * Signatures that held, by the SHA-256 of key, signature and all that is signed: what is the same
+ * to the last byte holds again, and one that did not hold is never in it.
+ */
+#define SEAL_MEMO 128
+struct seal_memo {
+	unsigned char sum[SEAL_MEMO][CL_SHA256_LEN];
+};
+#define SEAL_MEMO_INIT ((struct seal_memo){0})
+/* As seal_grant_verify, for who judges the same grants again and again. */
+bool seal_grant_verify_again(struct seal_memo *m, const unsigned char public_key[SEAL_KEY],
+	const struct store_grant *g);
 
 /*
  * An administrator's acknowledgement that a grant is delivered though nothing enforces it:

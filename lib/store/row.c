@@ -25,17 +25,29 @@ static bool is_text(const struct db_col *c)
 	return c->type == DB_TEXT || c->type == DB_JSON;
 }
 
-static void bind(sqlite3_stmt *st, const struct db_col *c, const void *row)
+/* Parameters are numbered as they stand in the statement, from one. */
+static void bind(sqlite3_stmt *st, size_t at, const struct db_col *c, const void *row)
 {
-	char name[40];
+	int n = (int)at + 1, rc;
 
-	(void)snprintf(name, sizeof(name), ":%s", c->name);
 	if (is_text(c))
-		db_text(st, name, *text_of(row, c));
+		rc = sqlite3_bind_text(st, n, *text_of(row, c), -1, SQLITE_TRANSIENT);
 	else if (c->type == DB_OPT && int_of(row, c) == -1)
-		db_text(st, name, NULL);
+		rc = sqlite3_bind_null(st, n);
 	else
-		db_int(st, name, int_of(row, c));
+		rc = sqlite3_bind_int64(st, n, int_of(row, c));
+	if (rc == SQLITE_NOMEM || rc == SQLITE_RANGE)
+		abort();
+}
+
+/* Formatting costs more than the statement does: each is put together by copying. */
+static void names(const struct db_table *t, const char *before, struct cl_buf *sql)
+{
+	for (size_t i = 0; i < t->ncols; i++) {
+		cl_buf_adds(sql, i ? ", " : "");
+		cl_buf_adds(sql, before);
+		cl_buf_adds(sql, t->cols[i].name);
+	}
 }
 
 int db_insert(struct store *s, const struct db_table *t, const void *row, struct cl_err *e)
@@ -43,17 +55,17 @@ int db_insert(struct store *s, const struct db_table *t, const void *row, struct
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
-	cl_buf_addf(&sql, "INSERT INTO %s (", t->name);
-	for (size_t i = 0; i < t->ncols; i++)
-		cl_buf_addf(&sql, "%s%s", i ? ", " : "", t->cols[i].name);
+	cl_buf_adds(&sql, "INSERT INTO ");
+	cl_buf_adds(&sql, t->name);
+	cl_buf_adds(&sql, " (");
+	names(t, "", &sql);
 	cl_buf_adds(&sql, ") VALUES (");
-	for (size_t i = 0; i < t->ncols; i++)
-		cl_buf_addf(&sql, "%s:%s", i ? ", " : "", t->cols[i].name);
+	names(t, ":", &sql);
 	cl_buf_addc(&sql, ')');
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	for (size_t i = 0; i < t->ncols; i++)
-		bind(st, &t->cols[i], row);
+		bind(st, i, &t->cols[i], row);
 	return db_done(s, st, NULL, e);
 }
 
@@ -88,7 +100,7 @@ int db_update(struct store *s, const struct db_table *t, const void *row, const 
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	for (size_t i = 0; columns[i]; i++)
-		bind(st, column(t, columns[i]), row);
+		bind(st, i, column(t, columns[i]), row);
 	db_text(st, ":the_id", id);
 	if (db_done(s, st, &changed, e))
 		return -1;
@@ -100,9 +112,9 @@ int db_update(struct store *s, const struct db_table *t, const void *row, const 
 void db_select(const struct db_table *t, struct cl_buf *sql)
 {
 	cl_buf_adds(sql, "SELECT ");
-	for (size_t i = 0; i < t->ncols; i++)
-		cl_buf_addf(sql, "%s%s", i ? ", " : "", t->cols[i].name);
-	cl_buf_addf(sql, " FROM %s", t->name);
+	names(t, "", sql);
+	cl_buf_adds(sql, " FROM ");
+	cl_buf_adds(sql, t->name);
 }
 
 void db_read(sqlite3_stmt *st, const struct db_table *t, void *row)

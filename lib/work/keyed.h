@@ -7,6 +7,7 @@
 #define WORK_KEYED_H
 
 #include "cli/cli.h"
+#include "seal/grant.h"
 #include "seal/ring.h"
 #include "store/store.h"
 #include "sys/hub.h"
@@ -20,6 +21,7 @@ struct keyed {
 	char *env_file;         /* CLOOP_SECRET_KEY_FILE, or NULL */
 	char actor[80];         /* "cli:root" */
 	int64_t now;            /* Unix milliseconds */
+	struct seal_memo memo;  /* of the grants that were judged */
 };
 #define KEYED_INIT ((struct keyed){0})
 void keyed_release(struct keyed *k);

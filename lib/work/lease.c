@@ -81,7 +81,7 @@ static bool judged(struct lease_case *d, struct lease_aimed *a)
 {
 	const struct sec_reason *first;
 
-	if (!d->known || !seal_grant_verify(d->pub, &a->row)) {
+	if (!d->known || !seal_grant_verify_again(&d->k->memo, d->pub, &a->row)) {
 		(void)forged(&a->row, &a->refusal);
 		return false;
 	}
