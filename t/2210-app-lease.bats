@@ -52,7 +52,13 @@ hold() {
 }
 # take_back GRANT : nobody listens here, so nobody is waited for.
 take_back() { cloop secret revoke "$1" --wait 1ms >/dev/null 2>&1 || [ $? = 1 ]; }
-renew() { exits 0 "$D/bin/leasetool" renew "$hub" "$lease"; }
+# Who renews has the lease at once; what it replaces is destroyed behind it.
+settling() { pgrep -f "cloop-secret -C $hub renew" >/dev/null; }
+settled() { ! settling; }
+renew() {
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	wait_for settled
+}
 
 @test "a dry run shows what would be lent, and asks GitHub for nothing" {
 	id=$(grant --repos 'acme/*' --permissions contents:write)
@@ -165,6 +171,24 @@ renew() { exits 0 "$D/bin/leasetool" renew "$hub" "$lease"; }
 	renew
 	same "$(calls)" "destroy 204"
 	same "$(sql 'SELECT spare FROM app_token')" 0
+	same "$(audit github_app.token_destroy '.detail | .decision + " " + .reason')" "allow replaced"
+}
+
+@test "who renews has the new token while GitHub still has the old one to destroy" {
+	grant --repos acme/tool >/dev/null
+	modes "mint short"
+	take
+	hold
+	modes
+	renew
+	hold
+	modes "destroy wait"
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	settling
+	same "$(token)" "$(cat "$held/files/github-token")"
+	same "$(audit github_app.token_destroy '.detail.reason')" ''
+	touch "$F/go"
+	wait_for settled
 	same "$(audit github_app.token_destroy '.detail | .decision + " " + .reason')" "allow replaced"
 }
 

@@ -104,6 +104,29 @@ started() {
 	all_gone
 }
 
+@test "while GitHub takes its time over a token, the supervisor answers and ends what is to end" {
+	dropping() { pgrep -f "cloop-secret -C $HUB drop" >/dev/null; }
+	# GitHub is waited for ten seconds; on a busy machine the rest may take as long once.
+	for try in 1 2 3 4; do
+		rm -f "$F/go"
+		started sleep 600
+		modes "destroy wait"
+		lease=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select id from lease order by seq desc limit 1")
+		host cloop secret revoke "$lease" --wait 1ms >/dev/null 2>&1 || true
+		wait_for dropping
+		exits 0 host cloop runs stop "$id"
+		wait_for ended "$id"
+		held=$(dropping && echo yes)
+		touch "$F/go"
+		modes
+		wait_for dead
+		all_gone
+		[ "$held" = yes ] && return 0
+	done
+	echo "stopped only when GitHub had answered" >&2
+	return 1
+}
+
 @test "SIGKILL to supervisor and workload: the next sweep ends the token" {
 	started sleep 600
 	kill -KILL "$(shim_of "$h")"

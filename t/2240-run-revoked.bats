@@ -33,6 +33,8 @@ ended() { [ "$(cloop runs show --json "$1" | jq -r .state)" = finished ]; }
 # start SCRIPT : detached; $id.
 start() { id=$(run_in --detach -- sh -c "$1"); }
 member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
+# A process that is over, reaped or not.
+gone() { [ ! -e "/proc/$1" ] || grep -q '^State:.*Z' "/proc/$1/status"; }
 WAIT='while [ ! -e /workspace/go ]; do sleep 0.1; done'
 
 @test "a grant that is held as files: they go, the run goes on, and the guide's words say so" {
@@ -53,6 +55,24 @@ WAIT='while [ ! -e /workspace/go ]; do sleep 0.1; done'
 	same "$(cloop runs show --json "$id" | jq .exit_code)" 3
 	same "$(cloop secret leases --run "$id" --all --json | jq -r .state)" revoked
 	exits 0 cloop hub audit verify
+}
+
+@test "a supervisor that took over and cannot read what was noted takes back what the store says" {
+	start "touch /workspace/up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; touch /workspace/gone; $WAIT"
+	until_ok test -e "$P/up"
+	h=$(cloop runs show --json "$id" | jq -r .handle_id)
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id='$h'")
+	kill -KILL "$shim"
+	until_ok gone "$shim"
+	printf torn > "$T/run/w/$h/lease/redact"
+	exits 0 host cloop sweep --only adopt
+	has "$output" "adopted $h"
+	exits 0 cloop secret revoke "$pat"
+	until_ok test -e "$P/gone"
+	same "$(cloop runs show --json "$id" | jq -r .state)" running
+	touch "$P/go"
+	until_ok ended "$id"
+	same "$(cloop secret leases --run "$id" --all --json | jq -r .state)" revoked
 }
 
 @test "of two grants the one that was not revoked stays, and its renewal works" {

@@ -8,6 +8,7 @@
 #include "work/app_token.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,22 @@ static int hand_over(const struct lease *l, struct cl_err *e)
 	return 0;
 }
 
+/* Who reads it has it whole at the end of the pipe, whatever we are still about. */
+static int hand_on(void *arg, const struct lease *l, struct cl_err *e)
+{
+	int nowhere;
+
+	(void)arg;
+	if (hand_over(l, e))
+		return -1;
+	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+	if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot end the pipe of a lease");
+	(void)close(nowhere);
+	(void)alarm(SECONDS);
+	return 0;
+}
+
 /* Who holds a lease asks for it as what it is, whichever user its supervisor runs as. */
 static void name_run(struct keyed *k, const char *run_id)
 {
@@ -98,7 +115,6 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
-	cleanup_held struct lease *l = NULL;
 	const char *id;
 
 	(void)alarm(SECONDS);
@@ -110,7 +126,7 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	if (keyed_open(c, &k, e) || store_lease_get(k.store, id, &row, e))
 		return -1;
 	name_run(&k, row.run_id);
-	return lease_renew(&k, id, NULL, 0, &l, e) || hand_over(l, e) ? -1 : 0;
+	return lease_renew_to(&k, id, hand_on, NULL, e);
 }
 
 /* A line of JSON, and two lines of tokens, either of which may be empty. */

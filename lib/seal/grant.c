@@ -73,8 +73,8 @@ bool seal_grant_verify(const unsigned char public_key[SEAL_KEY], const struct st
 	return verify(public_key, msg, g->signature);
 }
 
-bool seal_grant_verify_again(struct seal_memo *m, const unsigned char public_key[SEAL_KEY],
-	const struct store_grant *g)
+bool seal_grant_verify_again(
+	struct seal_memo *m, const unsigned char public_key[SEAL_KEY], const struct store_grant *g)
 {
 	cleanup_free char *msg = grant_message(g);
 	cleanup_buf struct cl_buf all = CL_BUF_INIT;

@@ -136,6 +136,14 @@ int lease_take(
  */
 int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels, int64_t now,
 	struct lease **out, struct cl_err *e);
+/*
+ * The same with the labels and the time of now, handed to `give` once its rows are committed and
+ * before tokens that it replaces are destroyed: GitHub may take a minute over those, and the holder
+ * needs the new ones. What `give` fails with is returned.
+ */
+int lease_renew_to(struct keyed *k, const char *id,
+	int (*give)(void *arg, const struct lease *l, struct cl_err *e), void *arg,
+	struct cl_err *e);
 
 /* ---- for who holds the lease, without the key ---- */
 

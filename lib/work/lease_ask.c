@@ -62,8 +62,11 @@ static int why_failed(struct talk *t, int status, struct cl_err *e)
 		first ? ": " : "", first ? first : "");
 }
 
-/* The child's answer; a lease is only taken from one that ended well. */
-static int answer(struct talk *t, pid_t pid, struct lease **out, struct cl_err *e)
+/*
+ * The child's answer. A new lease is only taken from one that ended well. A renewed one that is
+ * whole is in force: its child may be about tokens that it replaces, and is reaped by who reaps.
+ */
+static int answer(struct talk *t, pid_t pid, bool renewed, struct lease **out, struct cl_err *e)
 {
 	cleanup_seal struct seal_buf bytes = SEAL_BUF_INIT;
 	struct cl_err reading;
@@ -73,6 +76,11 @@ static int answer(struct talk *t, pid_t pid, struct lease **out, struct cl_err *
 	shut(&t->err[1]);
 	rc = seal_read_fd(t->out[0], "a lease", LEASE_WIRE_MAX, &bytes, &reading);
 	shut(&t->out[0]);
+	if (!rc && renewed) {
+		rc = lease_parse(&bytes, out, &reading);
+		if (!rc)
+			return 0;
+	}
 	if (sys_wait(pid, &status, e))
 		return -1;
 	if (status)
@@ -113,7 +121,7 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	s.in = t.in;
 	s.out = t.out[1];
 	s.err = t.err[1];
-	return sys_spawn(&s, &pid, e) || answer(&t, pid, out, e) ? -1 : 0;
+	return sys_spawn(&s, &pid, e) || answer(&t, pid, !strcmp(verb, "renew"), out, e) ? -1 : 0;
 }
 
 int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,

@@ -24,7 +24,10 @@ struct renewal {
 	struct cl_strv held;    /* ids of the grants that it stood on */
 	struct app_slots slots; /* tokens of Apps that it has out */
 	struct seal_buf bytes;
+	struct lease *lease; /* what comes of it */
 	bool won;
+	int (*give)(void *arg, const struct lease *l, struct cl_err *e); /* or NULL */
+	void *arg;
 };
 
 static void renewal_release(struct renewal *r)
@@ -34,6 +37,7 @@ static void renewal_release(struct renewal *r)
 	cl_strv_release(&r->held);
 	app_slots_release(&r->slots);
 	seal_buf_release(&r->bytes);
+	lease_free(r->lease);
 }
 #define cleanup_renewal __attribute__((cleanup(renewal_release)))
 
@@ -182,6 +186,19 @@ static int write_rows(struct renewal *r, struct cl_err *e)
 	return store_commit(&t, e);
 }
 
+/* The rows are there: who holds it gets it first, then what is replaced is destroyed. */
+static int hand_on(struct renewal *r, struct cl_err *e)
+{
+	int rc = lease_parse(&r->bytes, &r->lease, e);
+
+	if (!rc && r->give)
+		rc = r->give(r->arg, r->lease, e);
+	if (rc)
+		app_token_undo(&r->c, true, "the lease was not handed over");
+	app_token_settle(&r->c, r->row.id);
+	return rc;
+}
+
 static int renew(struct renewal *r, const char *id, const struct sec_labels *labels, int64_t now,
 	struct cl_err *e)
 {
@@ -198,10 +215,9 @@ static int renew(struct renewal *r, const char *id, const struct sec_labels *lab
 			     write_rows(r, e)
 		     ? -1
 		     : 0;
-	if (rc || !r->won)
-		app_token_undo(&r->c, true, "the lease was not renewed");
-	else
-		app_token_settle(&r->c, r->row.id);
+	if (!rc && r->won)
+		return hand_on(r, e);
+	app_token_undo(&r->c, true, "the lease was not renewed");
 	return rc;
 }
 
@@ -215,8 +231,29 @@ int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels
 
 		if (renew(&r, id, labels, now ? now : k->now, e))
 			return -1;
+		if (r.won) {
+			*out = cl_steal(&r.lease);
+			return 0;
+		}
+	}
+	return lease_busy(id, e);
+}
+
+int lease_renew_to(struct keyed *k, const char *id,
+	int (*give)(void *arg, const struct lease *l, struct cl_err *e), void *arg,
+	struct cl_err *e)
+{
+	for (int i = 0; i < TRIES; i++) {
+		cleanup_renewal struct renewal r = {.k = k,
+			.c = LEASE_CASE_INIT,
+			.held = CL_STRV_INIT,
+			.give = give,
+			.arg = arg};
+
+		if (renew(&r, id, NULL, k->now, e))
+			return -1;
 		if (r.won)
-			return lease_parse(&r.bytes, out, e);
+			return 0;
 	}
 	return lease_busy(id, e);
 }

@@ -4,6 +4,7 @@
 
 #include "work/control.h"
 #include "work/lease.h"
+#include "work/app_token.h"
 #include "work/pump.h"
 #include "work/shim.h"
 
@@ -53,6 +54,7 @@ struct shim_lent {
 	bool failed; /* these two are the thread's until it has answered */
 	struct lease *got;
 	struct cl_err err;
+	struct shim_ending *tokens; /* shim_tokens.c; NULL: no thread is about any */
 };
 
 struct shim {
@@ -123,6 +125,17 @@ void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
+/*
+ * shim_tokens.c: what its files have of tokens, before they are wiped (afterwards nobody has them);
+ * `l` is a lease that was not delivered, or NULL.
+ */
+void shim_tokens_take(struct shim *s, const struct lease *l, struct app_slots *out);
+/* Destroys them at GitHub, which may take a minute for each. */
+void shim_tokens_end(struct shim *s, const struct app_slots *tokens, const char *reason);
+/* The same in a thread, where there are any; `reason` stays where it is. */
+void shim_tokens_end_aside(struct shim *s, struct app_slots *take_tokens, const char *reason);
+/* That may be done, or is waited for. */
+void shim_tokens_ended(struct shim *s, bool wait);
 /*
  * shim_lent.c. Asks for what the run is granted and puts it into the runtime folder, where the
  * driver finds it; CL_EREFUSED and others: then the workload does not start.

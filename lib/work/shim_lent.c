@@ -9,7 +9,6 @@
 #include "policy/secret_kind.h"
 #include "store/secret.h"
 #include "sys/clock.h"
-#include "work/app_token.h"
 #include "work/delivery.h"
 #include "work/lease_ask.h"
 
@@ -100,27 +99,6 @@ static int deliverable(const struct lease *l, struct cl_err *e)
 			it->grant_id);
 	}
 	return 0;
-}
-
-/* ---- tokens of GitHub Apps, which end at GitHub too ---- */
-
-/* Before anything is wiped: afterwards nobody has them. `l` is one that was not delivered, or NULL. */
-static void take_tokens(struct shim *s, const struct lease *l, struct app_slots *out)
-{
-	if (s->lent.id && s->store)
-		app_slots_take(s->store, s->lent.id, &s->rd, l, out);
-}
-
-static void end_tokens(struct shim *s, const struct app_slots *tokens, const char *reason)
-{
-	size_t failed;
-
-	app_slots_end(s->job.hub, s->lent.id, tokens, reason, &failed);
-	if (failed)
-		shim_note(s, "lease",
-			"%zu tokens could not be destroyed at GitHub and live until their end; the "
-			"audit trail has it as github_app.token_destroy",
-			failed);
 }
 
 /* ---- taking ---- */
@@ -224,8 +202,8 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	if (rc) {
 		cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
 
-		take_tokens(s, l, &tokens);
-		end_tokens(s, &tokens, "it was not delivered");
+		shim_tokens_take(s, l, &tokens);
+		shim_tokens_end(s, &tokens, "it was not delivered");
 		return -1;
 	}
 	s->lent.dir = cl_strdup(l->dir);
@@ -412,7 +390,7 @@ static void give_up(struct shim *s, const char *why)
 	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
 	size_t removed;
 
-	take_tokens(s, NULL, &tokens);
+	shim_tokens_take(s, NULL, &tokens);
 	removed = delivery_scrub(&s->rd);
 	/* What stands in variables may still be taken back. */
 	s->lent.over = true;
@@ -420,7 +398,8 @@ static void give_up(struct shim *s, const char *why)
 	shim_note(s, "lease", "%s: %zu files were taken back", why, removed);
 	if (taken_back(s, &t))
 		settle(s, &t, removed);
-	end_tokens(s, &tokens, "taken back");
+	/* Not by ourselves: output is pumped and deadlines are kept meanwhile. */
+	shim_tokens_end_aside(s, &tokens, "taken back");
 }
 
 static bool brings(const struct lease *l, const char *grant_id)
@@ -549,6 +528,29 @@ static void ignore(void *arg, const char *p, size_t len)
 	(void)arg, (void)p, (void)len;
 }
 
+static int keep_id(const struct store_lease *l, void *arg, struct cl_err *e)
+{
+	char **id = arg;
+
+	(void)e;
+	if (!*id)
+		*id = cl_strdup(l->id);
+	return 0;
+}
+
+/* The lease that it holds, as it was noted; where that was torn, as the store has it. */
+static int find_lease(struct shim *s, struct cl_err *e)
+{
+	const struct store_lease_filter of = {.sandbox = s->job.row.id, .limit = 1};
+
+	if (!delivery_recall(&s->rd, &s->lent.id, ignore, NULL, e))
+		return 0;
+	shim_note(s, "lease", "what was noted of it cannot be read: %s", e->msg);
+	if (store_lease_each(s->store, &of, keep_id, &s->lent.id, e))
+		return -1;
+	return s->lent.id ? 0 : cl_fail(e, CL_ENOTFOUND, "no live lease of %s", s->job.row.id);
+}
+
 void shim_lent_adopt(struct shim *s)
 {
 	cleanup_lease_row struct store_lease l = STORE_LEASE_INIT;
@@ -556,8 +558,7 @@ void shim_lent_adopt(struct shim *s)
 
 	if (!delivery_there(&s->rd))
 		return;
-	if (seal_process(&e) || delivery_recall(&s->rd, &s->lent.id, ignore, NULL, &e) ||
-		store_lease_get(s->store, s->lent.id, &l, &e))
+	if (seal_process(&e) || find_lease(s, &e) || store_lease_get(s->store, s->lent.id, &l, &e))
 		shim_note(s, "lease", "what it was lent cannot be looked after: %s", e.msg);
 	s->due.env = sys_mono_ms() + ENV_MS;
 	plan_renewal(s, l.expires_at);
@@ -580,9 +581,10 @@ void shim_lent_end(struct shim *s)
 		late = cl_steal(&s->lent.got);
 		s->lent.asking = false;
 	}
-	take_tokens(s, late, &tokens);
+	shim_tokens_take(s, late, &tokens);
 	delivery_drop(&s->rd);
-	end_tokens(s, &tokens, "the run is over");
+	shim_tokens_ended(s, true);
+	shim_tokens_end(s, &tokens, "the run is over");
 	if (s->lent.id && s->store)
 		settle_ended(s);
 	if (s->lent.id && s->store &&

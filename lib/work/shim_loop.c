@@ -47,8 +47,9 @@ static void reap(struct shim *s)
 	int st;
 	pid_t pid;
 
-	/* Helpers of a killed engine client are reparented to us too; they only need reaping. */
-	while ((pid = waitpid(-1, &st, WNOHANG)) > 0) {
+	/* Helpers of a killed engine client are reparented to us too; they only need reaping. What
+	   a thread of ours has started is that thread's to wait for. */
+	while ((pid = waitpid(-1, &st, WNOHANG | __WNOTHREAD)) > 0) {
 		if (pid != s->started.monitor || !pid)
 			continue;
 		s->monitor_known = true;
@@ -103,6 +104,7 @@ static void on_pump(struct shim *s)
 
 	(void)!read(s->notify, &n, sizeof(n));
 	shim_lent_answered(s);
+	shim_tokens_ended(s, false);
 	s->out_done = s->out_done || (out & PUMP_DONE);
 	s->err_done = s->err_done || (err & PUMP_DONE);
 	/* As a pipe would have done: a reader that is gone ends the writer. */
