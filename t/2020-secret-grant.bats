@@ -439,6 +439,20 @@ kube() {
 	has "$output" "Usage: cloop hub grant unguarded"
 }
 
+@test "a hub that keeps GitHub's credentials on its host lends none while no proxy stands for them" {
+	pat
+	vars
+	g=$(granted deploy-pat --to "project:$app" --repos 'myorg/*')
+	granted app-env --to "project:$app" --env-keys API_KEY
+	sed -i '/^executors:/a\  git_proxy:\n    enabled: true' "$CLOOP_DIR/.cloop/config.yaml"
+	exits 0 lease
+	has "$output" "✗ deploy-pat ($g) not delivered"
+	has "$output" "executors.git_proxy is enabled, so GitHub's credentials do not leave this hub's host"
+	has "$output" "1 material(s)"
+	exits 1 cloop secret why --project "$app" deploy-pat --json
+	jq -e '[.reasons[].code] == ["git_proxy"]' <<< "$output"
+}
+
 @test "why: delivered, or every reason with what to type, and that does it" {
 	pat
 	vars

@@ -76,6 +76,24 @@ static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
 	return 0;
 }
 
+/*
+ * A hub that is told to keep GitHub's credentials on its host lends none of them, whether or not a
+ * branch list asks for the proxy that would enforce it.
+ */
+static int kept_here(const struct lease_case *d, const struct lease_aimed *a, struct cl_err *e)
+{
+	const struct cfg_value *on = cfg_value(&d->k->cfg, "executors.git_proxy.enabled");
+
+	if (!on || !json_is_true(on->value) ||
+		(a->view.kind != SEC_GITHUB_PAT && a->view.kind != SEC_GITHUB_APP))
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"executors.git_proxy is enabled, so GitHub's credentials do not leave this hub's "
+		"host, and the proxy that would stand for them is not running");
+	(void)cl_slug(e, "git_proxy");
+	return cl_fix(e, "set executors.git_proxy.enabled to false in %s", d->k->hub.config);
+}
+
 /* What stands in the way before anything is opened. */
 static bool judged(struct lease_case *d, struct lease_aimed *a)
 {
@@ -89,7 +107,7 @@ static bool judged(struct lease_case *d, struct lease_aimed *a)
 		return false;
 	sec_grant_judge(&a->grant, &d->who, d->now / 1000, &a->reasons);
 	if (!a->reasons.n)
-		return true;
+		return !kept_here(d, a, &a->refusal);
 	first = &a->reasons.v[0];
 	(void)cl_fail(&a->refusal, CL_EREFUSED, "grant %s %s", a->row.id, first->text);
 	(void)cl_slug(&a->refusal, first->code);
