@@ -31,8 +31,8 @@ struct seal_memo {
 };
 #define SEAL_MEMO_INIT ((struct seal_memo){0})
 /* As seal_grant_verify, for who judges the same grants again and again. */
-bool seal_grant_verify_again(struct seal_memo *m, const unsigned char public_key[SEAL_KEY],
-	const struct store_grant *g);
+bool seal_grant_verify_again(
+	struct seal_memo *m, const unsigned char public_key[SEAL_KEY], const struct store_grant *g);
 
 /*
  * An administrator's acknowledgement that a grant is delivered though nothing enforces it:
