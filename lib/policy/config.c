@@ -314,10 +314,13 @@ static void read_map(struct cfg_reader *r, json_t *obj, const struct cfg_key *ma
 
 /* ---- defaults ---- */
 
-static void default_value(struct cfg *c, const struct cfg_key *k, const char *path)
+/* Of the first n values, which the file has: no two defaults are of one path. */
+static void default_value(struct cfg *c, size_t n, const struct cfg_key *k, const char *path)
 {
-	if (!cfg_value(c, path))
-		add_value(c, path, k)->value = cfg_value_default(k, k->def);
+	for (size_t i = 0; i < n; i++)
+		if (c->values[i].key == k && !strcmp(c->values[i].path, path))
+			return;
+	add_value(c, path, k)->value = cfg_value_default(k, k->def);
 }
 
 static bool leaf(const struct cfg_key *k)
@@ -359,7 +362,7 @@ static void sort_executors(struct cfg *c)
 /* Keys of what is built, where the file says nothing; those of executors once for each. */
 static void defaults(struct cfg *c)
 {
-	size_t n;
+	size_t n, written = c->nvalues;
 	const struct cfg_key *k = cfg_keys(&n);
 
 	for (size_t i = 0; i < n; i++) {
@@ -368,13 +371,13 @@ static void defaults(struct cfg *c)
 		const struct cfg_kind *of = section(k[i].path);
 
 		if (!of)
-			default_value(c, &k[i], k[i].path);
+			default_value(c, written, &k[i], k[i].path);
 		for (size_t x = 0; of && x < c->nexecutors; x++) {
 			cleanup_free char *path = cl_asprintf(
 				"%s%s", c->executors[x].key, k[i].path + strlen(of->section));
 
 			if (c->executors[x].row == of)
-				default_value(c, &k[i], path);
+				default_value(c, written, &k[i], path);
 		}
 	}
 }

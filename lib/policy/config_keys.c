@@ -340,8 +340,10 @@ static const struct cfg_key *exact(const char *path)
 const struct cfg_key *cfg_key_find(const char *path)
 {
 	cleanup_buf struct cl_buf with = CL_BUF_INIT, without = CL_BUF_INIT;
-	const struct cfg_key *k;
+	const struct cfg_key *k = exact(path);
 
+	if (k || !strchr(path, '['))
+		return k;
 	/* "[1]" is "[]" below a list and nothing below one that may be a mapping. */
 	for (const char *p = path; *p; p++) {
 		if (*p == '[') {

@@ -254,14 +254,15 @@ static json_t *plain_default(const struct cfg_key *k, const char *text)
 json_t *cfg_value_default(const struct cfg_key *k, const char *text)
 {
 	json_t *plain = text ? plain_default(k, text) : NULL;
-	cleanup_free char *yaml = text ? cl_asprintf("v: %s\n", text) : NULL;
+	cleanup_free char *yaml = NULL;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	struct cl_err e;
 
 	if (plain)
 		return plain;
-	if (!yaml)
+	if (!text)
 		return k->type == CFG_STRS || k->type == CFG_INTS ? json_array() : NULL;
+	yaml = cl_asprintf("v: %s\n", text);
 	if (cl_doc_parse(&d, CL_DOC_YAML, "default", yaml, strlen(yaml), NULL, &e))
 		return NULL;
 	return cfg_value_read(&d, d.root, "v", k, &e);

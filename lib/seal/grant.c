@@ -73,25 +73,37 @@ bool seal_grant_verify(const unsigned char public_key[SEAL_KEY], const struct st
 	return verify(public_key, msg, g->signature);
 }
 
+/* All that the message is made of and the signature: no part can be taken for the next one's. */
+static bool sum_of(const unsigned char public_key[SEAL_KEY], const struct store_grant *g,
+	unsigned char sum[CL_SHA256_LEN])
+{
+	const char *const texts[] = {g->id, g->secret_id, g->secret_name, g->kind, g->scope,
+		g->subject, g->constraints, g->created_by, g->owner, g->signature};
+	const int64_t times[] = {g->expires_at, g->created_at};
+	cleanup_buf struct cl_buf all = CL_BUF_INIT;
+
+	cl_buf_add(&all, public_key, SEAL_KEY);
+	cl_buf_add(&all, times, sizeof(times));
+	for (size_t i = 0; i < CL_ARRAY_LEN(texts); i++) {
+		if (!texts[i])
+			return false;
+		cl_buf_add(&all, texts[i], strlen(texts[i]) + 1);
+	}
+	cl_sha256(all.p, all.len, sum);
+	return true;
+}
+
 bool seal_grant_verify_again(
 	struct seal_memo *m, const unsigned char public_key[SEAL_KEY], const struct store_grant *g)
 {
-	cleanup_free char *msg = grant_message(g);
-	cleanup_buf struct cl_buf all = CL_BUF_INIT;
 	unsigned char sum[CL_SHA256_LEN], *slot;
 
-	if (!msg || !g->signature)
+	if (!sum_of(public_key, g, sum))
 		return false;
-	/* Neither the key nor the message can be taken for the next part: one is as long as it is,
-	   the other has a NUL behind it. */
-	cl_buf_add(&all, public_key, SEAL_KEY);
-	cl_buf_add(&all, msg, strlen(msg) + 1);
-	cl_buf_adds(&all, g->signature);
-	cl_sha256(all.p, all.len, sum);
 	slot = m->sum[sum[0] % SEAL_MEMO];
 	if (!memcmp(slot, sum, sizeof(sum)))
 		return true;
-	if (!verify(public_key, msg, g->signature))
+	if (!seal_grant_verify(public_key, g))
 		return false;
 	memcpy(slot, sum, sizeof(sum));
 	return true;

@@ -3,6 +3,7 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "store/db.h"
 
 #include <stddef.h>
@@ -29,17 +30,76 @@ static const struct db_col columns[] = {
 static const struct db_table table = {
 	"audit", columns, CL_ARRAY_LEN(columns), sizeof(struct store_audit)};
 
-/* What is hashed: everything but the hashes; a row altered to no UTF-8 hashes as nothing. */
+/*
+ * A string as cl_json_text writes it, which says what a hash is of; written out here, since two rows
+ * a lease are hashed. False when it is no UTF-8.
+ */
+static bool quote(const char *s, struct cl_buf *out)
+{
+	static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
+
+	if (!s || !cl_utf8_valid(s, strlen(s)))
+		return false;
+	cl_buf_addc(out, '"');
+	for (const char *from = s;; s++) {
+		unsigned char c = (unsigned char)*s;
+		const char *at;
+
+		if (c >= 0x20 && c != '"' && c != '\\')
+			continue;
+		cl_buf_add(out, from, (size_t)(s - from));
+		from = s + 1;
+		if (!c)
+			break;
+		cl_buf_addc(out, '\\');
+		at = strchr(special, c);
+		if (at)
+			cl_buf_addc(out, letter[at - special]);
+		else
+			cl_buf_addf(out, "u%04X", c);
+	}
+	cl_buf_addc(out, '"');
+	return true;
+}
+
+/*
+ * What is hashed: the hash before it, a newline, and canonical JSON of everything but the hashes; a
+ * row altered to no UTF-8 hashes as nothing.
+ */
 static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 {
-	json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s}", "seq", (json_int_t)a->seq,
-		"at", (json_int_t)a->at, "actor", a->actor, "action", a->action, "entity",
-		a->entity, "entity_id", a->entity_id, "project", a->project, "detail", a->detail);
-	cleanup_free char *json = o ? cl_json_text(o) : cl_strdup("");
-	cleanup_free char *text = cl_asprintf("%s\n%s", a->prev, json);
+	const struct {
+		const char *name, *const *text;
+		const int64_t *number;
+	} members[] = {
+		{"action", (const char *const *)&a->action, NULL},
+		{"actor", (const char *const *)&a->actor, NULL},
+		{"at", NULL, &a->at},
+		{"detail", (const char *const *)&a->detail, NULL},
+		{"entity", (const char *const *)&a->entity, NULL},
+		{"entity_id", (const char *const *)&a->entity_id, NULL},
+		{"project", (const char *const *)&a->project, NULL},
+		{"seq", NULL, &a->seq},
+	};
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	size_t before;
+	bool held = true;
 
-	json_decref(o);
-	cl_sha256_hex(text, strlen(text), out);
+	cl_buf_adds(&text, a->prev ? a->prev : "");
+	cl_buf_addc(&text, '\n');
+	before = text.len;
+	for (size_t i = 0; held && i < CL_ARRAY_LEN(members); i++) {
+		cl_buf_adds(&text, i ? ",\"" : "{\"");
+		cl_buf_adds(&text, members[i].name);
+		cl_buf_adds(&text, "\":");
+		if (members[i].number)
+			cl_buf_addf(&text, "%lld", (long long)*members[i].number);
+		else
+			held = quote(*members[i].text, &text);
+	}
+	if (held)
+		cl_buf_addc(&text, '}');
+	cl_sha256_hex(text.p, held ? text.len : before, out);
 }
 
 /* Reads where the chain ends into seq and hash (65 bytes). */

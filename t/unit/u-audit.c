@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The audit chain: whole as written, and every way of altering it named by its row. */
 #include "unit.h"
+#include "base/doc.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "store/audit.h"
@@ -44,6 +45,56 @@ static void add(struct store *s, int n)
 		CHECK_INT(store_audit_add(s, 1700000000000 + i, &row, &e), 0);
 		json_decref(d);
 	}
+}
+
+struct seen {
+	char want[CL_SHA256_HEX];
+	int n;
+};
+
+/* What a row's hash is of, by another writer of JSON. */
+static int hash_again(const struct store_audit *a, void *arg, struct cl_err *e)
+{
+	struct seen *s = arg;
+	json_t *o = json_pack("{s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:s}", "seq", (json_int_t)a->seq,
+		"at", (json_int_t)a->at, "actor", a->actor, "action", a->action, "entity",
+		a->entity, "entity_id", a->entity_id, "project", a->project, "detail", a->detail);
+	cleanup_free char *json = cl_json_text(o);
+	cleanup_free char *text = cl_asprintf("%s\n%s", a->prev, json);
+
+	(void)e;
+	json_decref(o);
+	cl_sha256_hex(text, strlen(text), s->want);
+	CHECK_STR(a->hash, s->want);
+	s->n++;
+	return 0;
+}
+
+void test_audit__a_hash_is_of_canonical_json(void)
+{
+	static const char *const odd[] = {"", "\"", "\\", "\\\\\"\"", "\b\f\n\r\t\v\x7f", "/</",
+		"\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91", "\xef\xbf\xbf", "a\x1f", "\x01"};
+	struct store *s = fresh();
+	struct seen seen = {.n = 0};
+	char every[128];
+	struct cl_err e;
+
+	for (int i = 1; i < 128; i++)
+		every[i - 1] = (char)i;
+	every[127] = '\0';
+	for (size_t i = 0; i <= CL_ARRAY_LEN(odd); i++) {
+		const char *t = i < CL_ARRAY_LEN(odd) ? odd[i] : every;
+		json_t *d = json_pack("{s:s}", "t", t);
+		const struct store_audit_row row = {t, t, t, t, t, d};
+
+		CHECK_INT(store_audit_add(s, -(int64_t)i, &row, &e), 0);
+		json_decref(d);
+	}
+	CHECK_INT(store_audit_each(s, &(struct store_audit_filter){.since = INT64_MIN}, hash_again,
+			  &seen, &e),
+		0);
+	CHECK_INT(seen.n, CL_ARRAY_LEN(odd) + 1);
+	gone(s);
 }
 
 static void tamper(const char *sql)

@@ -5,9 +5,11 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "seal/envelope.h"
+#include "seal/grant.h"
 #include "seal/root.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -181,6 +183,56 @@ void test_seal__forged_signatures(void)
 	CHECK(!seal_verify(pub, "grant", 5, sig));
 	memset(pub, 0, sizeof(pub));
 	CHECK(!seal_verify(pub, "grant", 5, sig));
+}
+
+/* What was verified once is known by all that was signed, and by nothing less. */
+void test_seal__a_grant_verified_again(void)
+{
+	cleanup_signer struct seal_signer k = SEAL_SIGNER_INIT;
+	char text[9][8] = {"id", "sec", "name", "env", "", "any", "{}", "cli", ""};
+	struct store_grant g = {.id = text[0],
+		.secret_id = text[1],
+		.secret_name = text[2],
+		.kind = text[3],
+		.scope = text[4],
+		.subject = text[5],
+		.constraints = text[6],
+		.created_by = text[7],
+		.owner = text[8],
+		.expires_at = 5,
+		.created_at = 6};
+	struct seal_memo m = SEAL_MEMO_INIT;
+	struct cl_err e;
+
+	CHECK_INT(seal_buf_make(&k.private_key, SEAL_KEY, &e), 0);
+	memset(k.private_key.p, 7, SEAL_KEY);
+	seal_public(k.private_key.p, k.public_key);
+	CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+	CHECK_INT(seal_grant_sign(&k, &g, &e), 0);
+	for (int round = 0; round < 2; round++) {
+		CHECK(seal_grant_verify_again(&m, k.public_key, &g));
+		for (size_t i = 0; i < 9; i++) {
+			char was = text[i][0];
+
+			text[i][0] ^= 1;
+			CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+			text[i][0] = was;
+		}
+		g.expires_at++;
+		CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+		g.expires_at--;
+		g.created_at++;
+		CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+		g.created_at--;
+		k.public_key[0] ^= 1;
+		CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+		k.public_key[0] ^= 1;
+		g.signature[0] = g.signature[0] == '0' ? '1' : '0';
+		CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+		CHECK(!seal_grant_verify_again(&m, k.public_key, &g));
+		CHECK_INT(seal_grant_sign(&k, &g, &e), 0);
+	}
+	free(g.signature);
 }
 
 /* ---- the root key ---- */
