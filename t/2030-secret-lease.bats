@@ -252,8 +252,14 @@ lease_ID run_ID container $app TIME app-env, deploy-pat
 	sql "INSERT INTO run SELECT 'run_$(printf '%024d' 2)', project, executor_id, handle_id, argv, harness, task, uid, detached,
 		'finished', 'exited', 0, error, created_at, started_at, 5, deadline, image_requested, image, image_digest,
 		reproducible, spec_sha256, setup_sha256, egress, clamps, limits, blocked FROM run"
+	# Until somebody has seen to that it is neither of use nor gone.
+	exits 0 cloop secret leases
+	same "$(grep -F "$run_two" <<< "$output" | grep -ow ending)" ending
+	same "$(cloop secret leases --json | jq -r .state)" ending
 	exits 0 cloop secret sweep
 	has "$output" "1 orphaned"
+	exits 0 cloop secret leases
+	has "$output" "0 lease(s)"
 	sql "UPDATE lease SET ended_at = 1"
 	cloop secret delete app-env >/dev/null
 	cloop secret delete deploy-pat >/dev/null

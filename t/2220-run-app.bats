@@ -137,6 +137,27 @@ started() {
 	all_gone
 }
 
+@test "a token that went with the machine is recorded, with how long it lives" {
+	started sleep 600
+	kill -KILL "$(shim_of "$h")"
+	kill -KILL "$(cat "$T/run/w/$h/pid")"
+	# As after a boot: the folder was in memory, and who supervised it is nobody now.
+	umount -l "$T/run/w/$h/lease" 2>/dev/null || true
+	rm -rf "$T/run/w/$h"
+	sqlite3 "$HUB/.cloop/state.db" "update handle set boot_id = 'before' where id = '$h'"
+	recorded() {
+		host cloop sweep >/dev/null
+		[ "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) from app_token")" = 0 ]
+	}
+	wait_for recorded
+	wait_for ended "$id"
+	same "$(ends | cut -d ' ' -f 1)" deny
+	has "$(ends)" 'lives until 20'
+	n=$(cloop hub audit list --action github_app.token_destroy --json | wc -l)
+	exits 0 host cloop sweep
+	same "$(cloop hub audit list --action github_app.token_destroy --json | wc -l)" "$n"
+}
+
 @test "GitHub is out of order: the run goes without, is told why, and a token that cannot be ended is told of" {
 	modes "mint 503"
 	exits 0 run_in -- sh -c 'ls -A "${CLOOP_LEASE_DIR-/nowhere}" 2>/dev/null | wc -l'

@@ -5,6 +5,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "policy/secret_kind.h"
+#include "store/run.h"
 #include "work/revoke.h"
 
 #include <stdlib.h>
@@ -53,7 +54,22 @@ static void add_names(const struct holders *h, struct cl_strv *out)
 	cl_strv_sort(out);
 }
 
-static json_t *lease_json(const struct store_lease *l, const struct holders *h)
+/*
+ * A run is over for everybody before its supervisor has wiped what it was lent: until that is
+ * done its lease is neither of use nor gone.
+ */
+static const char *state_of(struct store *s, const struct store_lease *l)
+{
+	cleanup_run_row struct store_run r = STORE_RUN_INIT;
+	struct cl_err ignored;
+
+	if (strcmp(l->state, "live") != 0 || !l->run_id ||
+		store_run_get(s, l->run_id, &r, &ignored) || strcmp(r.state, "finished") != 0)
+		return l->state;
+	return "ending";
+}
+
+static json_t *lease_json(const struct store_lease *l, const char *state, const struct holders *h)
 {
 	json_t *o = store_lease_json(l), *grants = json_array();
 
@@ -66,6 +82,7 @@ static json_t *lease_json(const struct store_lease *l, const struct holders *h)
 					"held_as", how, "state", holder_state_name(h->v[i].state)));
 	}
 	(void)json_object_set_new(o, "grants", grants);
+	(void)json_object_set_new(o, "state", json_string(state));
 	return o;
 }
 
@@ -75,17 +92,18 @@ static int add_lease(const struct store_lease *l, void *arg, struct cl_err *e)
 	cleanup_holders struct holders h = HOLDERS_INIT;
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
 	cleanup_free char *all = NULL, *time = NULL;
+	const char *state = state_of(x->k->store, l);
 
 	if (holders_of_lease(x->k->store, l->id, &h, e))
 		return -1;
 	x->n++;
 	if (x->ctx->json) {
-		cl_take_json(lease_json(l, &h));
+		cl_take_json(lease_json(l, state, &h));
 		return 0;
 	}
 	add_names(&h, &names);
 	all = cl_join((const char *const *)names.v, names.n, ", ");
-	time = strcmp(l->state, "live") ? cl_strdup(l->state) : left(l->expires_at, x->k->now);
+	time = strcmp(state, "live") ? cl_strdup(state) : left(l->expires_at, x->k->now);
 	cl_table_add(&x->table, l->id);
 	cl_table_add(&x->table, l->run_id ? l->run_id : "-");
 	cl_table_add(&x->table, *l->executor_id ? l->executor_id : "-");

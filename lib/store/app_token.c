@@ -87,3 +87,25 @@ int store_app_token_each(
 		rc = fn(db_row_at(&rows, i), arg, e);
 	return rc;
 }
+
+int store_app_token_over(struct store *s, store_app_token_lease_fn fn, void *arg, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv ids = CL_STRV_INIT, sandboxes = CL_STRV_INIT;
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row = false;
+	int rc;
+
+	if (db_prepare(s,
+		    "SELECT DISTINCT l.id, coalesce(l.sandbox, '') FROM app_token t "
+		    "JOIN lease l ON l.seq = t.lease WHERE l.state <> 'live'",
+		    &st, e))
+		return -1;
+	/* All of them first: fn writes. */
+	while (!(rc = db_step(s, st, &row, e)) && row) {
+		cl_strv_add(&ids, (const char *)sqlite3_column_text(st, 0));
+		cl_strv_add(&sandboxes, (const char *)sqlite3_column_text(st, 1));
+	}
+	for (size_t i = 0; !rc && i < ids.n; i++)
+		rc = fn(ids.v[i], *sandboxes.v[i] ? sandboxes.v[i] : NULL, arg, e);
+	return rc;
+}

@@ -31,4 +31,12 @@ typedef int (*store_app_token_fn)(const struct store_app_token *t, void *arg, st
 int store_app_token_each(
 	struct store *s, const char *lease_id, store_app_token_fn fn, void *arg, struct cl_err *e);
 
+/*
+ * Leases that are over and still have tokens out: their ids, and whose sandbox held them, NULL for
+ * nobody's; fn as in store/run.h.
+ */
+typedef int (*store_app_token_lease_fn)(
+	const char *lease_id, const char *sandbox, void *arg, struct cl_err *e);
+int store_app_token_over(struct store *s, store_app_token_lease_fn fn, void *arg, struct cl_err *e);
+
 #endif

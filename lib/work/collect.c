@@ -269,6 +269,55 @@ static void rundirs(struct sweep *s, struct store *store, const char *base)
 	}
 }
 
+struct lost {
+	struct sweep *s;
+	struct store *store;
+};
+
+/* True when nobody supervises it and the folder that had its files is gone, as after a boot. */
+static bool lost(struct store *store, const char *handle)
+{
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+	cleanup_free char *base = NULL;
+	cleanup_rundir struct rundir rd = {0};
+	struct cl_err e;
+
+	if (store_handle_get(store, handle, &h, &e))
+		return e.code == CL_ENOTFOUND;
+	base = work_base_of(&h);
+	rundir_init(&rd, base, handle);
+	return left_over(store, handle) && access(rd.dir, F_OK) && errno == ENOENT;
+}
+
+/*
+ * A token that went with the folder cannot be ended any more: the audit trail gets to know until
+ * when it lives.
+ */
+static int end_lost(const char *lease_id, const char *sandbox, void *arg, struct cl_err *e)
+{
+	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
+	const struct lost *x = arg;
+	size_t failed;
+
+	if (sandbox && !lost(x->store, sandbox))
+		return 0;
+	if (app_slots_find(x->store, lease_id, &tokens, e))
+		return -1;
+	app_slots_end(x->s->hub_dir, lease_id, &tokens, "the run is over", &failed);
+	x->s->collected++;
+	sweep_did(x->s, "recorded the tokens of lease %s, which nobody has any more", lease_id);
+	return 0;
+}
+
+static void lost_tokens(struct sweep *s, struct store *store)
+{
+	struct lost x = {s, store};
+	struct cl_err e;
+
+	if (store_app_token_over(store, end_lost, &x, &e))
+		sweep_trouble(s, "tokens", &e);
+}
+
 static void logs(struct sweep *s, struct store *store)
 {
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
@@ -315,6 +364,7 @@ void sweep_staging(struct sweep *s, struct store *store)
 	bases(s, store, &dirs);
 	for (size_t i = 0; i < dirs.n; i++)
 		rundirs(s, store, dirs.v[i]);
+	lost_tokens(s, store);
 	logs(s, store);
 }
 

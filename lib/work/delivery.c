@@ -79,16 +79,45 @@ static void wipe_file(int dir, const char *name, bool keep)
 		(void)unlinkat(dir, name, 0);
 }
 
-/* Wipes every file of the folder; returns how many there were. */
-static size_t wipe_dir(int dir)
+/*
+ * Nothing that we deliver has a folder in it, and nobody else can write there; one that is there
+ * all the same is not to keep a value. A tree deeper or larger than this goes with the tmpfs.
+ */
+#define WIPE_DEPTH   16
+#define WIPE_ENTRIES 65536
+
+static size_t wipe_below(int dir, unsigned depth, size_t *left);
+
+/* A folder on this file system and no link; false: it is none, or may not be entered. */
+static bool wipe_folder(int dir, const char *name, unsigned depth, size_t *left, size_t *n)
+{
+	cleanup_fd int fd = -1;
+	struct stat st, here;
+	struct cl_err ignored;
+
+	if (!depth)
+		return false;
+	fd = sys_open_nolinks(dir, name, O_RDONLY | O_DIRECTORY, &ignored);
+	if (fd < 0 || fstat(fd, &st) || fstat(dir, &here) || st.st_dev != here.st_dev)
+		return false;
+	*n += wipe_below(fd, depth - 1, left);
+	(void)unlinkat(dir, name, AT_REMOVEDIR);
+	return true;
+}
+
+/* Wipes every file below; returns how many there were. */
+static size_t wipe_below(int dir, unsigned depth, size_t *left)
 {
 	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *de;
 	size_t n = 0;
 
-	while (d && (de = readdir(d))) {
+	while (d && *left && (de = readdir(d))) {
 		if (!strcmp(de->d_name, ".") || !strcmp(de->d_name, ".."))
+			continue;
+		(*left)--;
+		if (wipe_folder(dir, de->d_name, depth, left, &n))
 			continue;
 		wipe_file(dir, de->d_name, false);
 		n++;
@@ -96,6 +125,13 @@ static size_t wipe_dir(int dir)
 	if (d)
 		(void)closedir(d);
 	return n;
+}
+
+static size_t wipe_dir(int dir)
+{
+	size_t left = WIPE_ENTRIES;
+
+	return wipe_below(dir, WIPE_DEPTH, &left);
 }
 
 static int open_dir(int dir, const char *name)

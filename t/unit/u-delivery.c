@@ -291,6 +291,51 @@ void test_delivery__nothing_stays_of_it(void)
 	rig_wipe(&r);
 }
 
+/* Folders are none of ours; one that is there all the same keeps no value either. */
+void test_delivery__folders_go_with_what_is_in_them(void)
+{
+	cleanup_free char *deep = NULL, *outside = NULL, *link = NULL, *secret = NULL;
+	char path[600], buf[7];
+	struct cl_err e;
+	struct rig r;
+	struct stat st;
+	size_t len;
+	int fd;
+
+	rig_make(&r);
+	CHECK_INT(delivery_make(&r.rd, &first, OWNER, OWNER, &e), 0);
+	outside = cl_asprintf("%s/outside", r.base);
+	CHECK_INT(mkdir(outside, 0700), 0);
+	deep = cl_asprintf("%s/files/a/b", r.rd.lease);
+	secret = cl_asprintf("%s/files/a/b/secret", r.rd.lease);
+	link = cl_asprintf("%s/files/a/link", r.rd.lease);
+	(void)snprintf(path, sizeof(path), "%s/files/a", r.rd.lease);
+	CHECK_INT(mkdir(path, 0700), 0);
+	CHECK_INT(mkdir(deep, 0700), 0);
+	CHECK_INT(symlink(outside, link), 0);
+	fd = open(secret, O_RDWR | O_CREAT | O_EXCL, 0600);
+	CHECK(write(fd, "planted", 7) == 7);
+	/* Deeper than is gone into: that stays until the file system itself goes. */
+	len = (size_t)snprintf(path, sizeof(path), "%s/files/d", r.rd.lease);
+	for (int i = 0; i < 20; i++) {
+		CHECK_INT(mkdir(path, 0700), 0);
+		len += (size_t)snprintf(path + len, sizeof(path) - len, "/d");
+	}
+	/* The three that were delivered, the link, what is in the folders, and one too deep. */
+	CHECK_INT(delivery_scrub(&r.rd), 6);
+	CHECK(pread(fd, buf, 7, 0) == 7);
+	for (size_t i = 0; i < 7; i++)
+		CHECK_INT(buf[i], 0);
+	CHECK(absent(&r, "files/a"));
+	CHECK(!absent(&r, "files/d/d"));
+	CHECK(!stat(outside, &st) && S_ISDIR(st.st_mode));
+	delivery_drop(&r.rd);
+	CHECK(absent(&r, ""));
+	(void)close(fd);
+	CHECK_INT(rmdir(outside), 0);
+	rig_wipe(&r);
+}
+
 /* Whatever somebody could have put there: nothing outside is written, followed or waited for. */
 void test_delivery__planted_files_are_not_followed(void)
 {
