@@ -324,6 +324,26 @@ secret.renew|run:$id"
 	all_gone
 }
 
+@test "a run is lent what it is granted for longer than any lease of it lasts" {
+	local end
+	printf '  lease_seconds: 30\n' >> "$HUB/.cloop/config.yaml"
+	lent_apart renewed
+	id=$(detached 'echo up; while [ ! -e go ]; do [ -e "$CLOOP_LEASE_DIR/github-token" ] || { echo lost; exit 1; }; sleep 0.1; done; wc -c < "$CLOOP_LEASE_DIR/github-token"')
+	until_logged "$id" up
+	end=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select expires_at from lease where run_id = '$id'")
+	[ "$end" -le $(($(date +%s) * 1000 + 31000)) ]
+	# Past its first end, and live on.
+	later() { [ "$(date +%s%3N)" -gt "$((end + 1000))" ]; }
+	for ((i = 0; i < 900; i++)); do later && break; sleep 0.1; done
+	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select state, expires_at > $end, renewed_at > created_at from lease where run_id = '$id'")" 'live|1|1'
+	touch "$Q/go"
+	until_state "$id" finished
+	same "$(logged "$id")" $'up\n26'
+	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) > 0 from audit where action = 'secret.renew' and detail like '%$id%'")" 1
+	cloop secret revoke "$G" >/dev/null
+	all_gone
+}
+
 # slow_renewals : PATH has a cloop whose renewals are answered once $T/go is there.
 slow_renewals() {
 	local d=$T/slow

@@ -496,6 +496,7 @@ static void fill(struct cfg_reader *r)
 	c->limits.v[SB_PIDS] = number(c, "executors.limits.max_pids");
 	c->min_free_disk_mb = number(c, "orchestrator.min_free_disk_mb");
 	c->key_file = v && json_is_string(v->value) ? cl_strdup(json_string_value(v->value)) : NULL;
+	c->lease_seconds = number(c, "secrets.lease_seconds");
 	v = cfg_value(c, "executors.allow_host_process");
 	c->allow_host_process = v && json_is_true(v->value);
 	image_policy(r);

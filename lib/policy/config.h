@@ -145,6 +145,7 @@ struct cfg {
 	bool allow_host_process;
 	struct ip_policy image_policy; /* one that could not be read refuses every image */
 	int64_t min_free_disk_mb;      /* 0: off */
+	int64_t lease_seconds;         /* SEC_LEASE_SECONDS at most */
 	char *key_file;                /* secrets.key_file, or NULL */
 	struct cl_strv refused;        /* features that are asked for and not built, by name */
 	struct cfg_value *values;      /* by path */

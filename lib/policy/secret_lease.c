@@ -172,7 +172,7 @@ void sec_lease_build(const struct sec_offer *offers, size_t n, int64_t now, stru
 	struct sec_offer *fit = cl_calloc(n + 1, sizeof(*fit));
 	size_t left = fit_offers(out, offers, n, now, fit);
 
-	out->expires_at = now + SEC_LEASE_SECONDS;
+	out->expires_at = now + (out->longest ? out->longest : SEC_LEASE_SECONDS);
 	/* A material is found again by its place, which growing the list must not move. */
 	out->materials =
 		cl_grow(out->materials, &out->materials_cap, left + 1, sizeof(*out->materials));

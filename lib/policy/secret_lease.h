@@ -106,7 +106,8 @@ struct sec_refused {
 };
 
 struct sec_lease {
-	int64_t expires_at; /* min(now + 15 min, the earliest expiry of what is in it) */
+	int64_t longest;    /* in: seconds that it may last; 0: SEC_LEASE_SECONDS */
+	int64_t expires_at; /* min(now + longest, the earliest expiry of what is in it) */
 	struct sec_material *materials;
 	size_t nmaterials, materials_cap;
 	struct sec_refused *refused;
