@@ -46,7 +46,7 @@ size_t eg_opening_rules(const struct eg_opening *o)
 
 struct eg_opening eg_opening_rule(const struct eg_opening *o, size_t k)
 {
-	return rule_a_port(o) ? (struct eg_opening){o->proto, o->ports + k, 1} : *o;
+	return rule_a_port(o) ? (struct eg_opening){o->proto, o->ports + (o->n - 1 - k), 1} : *o;
 }
 
 bool eg_map_next(const struct flat *f, uint8_t family, size_t *i, flat_u128 *lo, flat_u128 *hi,

@@ -59,7 +59,7 @@
  *       ip daddr & MASK vmap @allowed4_L ...		the lengths of that half
  *       counter goto denied comment EG_SAY_DEFAULT]
  *    [chain allowN			with maps: one for each class of ports, in their order
- *       PORTS accept			for TCP, UDP, the rest; up to three ports a rule each
+ *       PORTS accept			for TCP, UDP, the rest; up to three ports a rule each, downwards
  *       counter goto denied comment EG_SAY_DEFAULT]
  *    [chain tohost			with the public Internet: from the sandbox to the host
  *       as outbound, of the flat form of what is named alone, and for EG_SAY_DEFAULT

@@ -188,7 +188,7 @@ void test_script__maps(void)
 		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
 		"\n\tchain allow1 {\n\t\ttcp dport 443 accept\n\t\tcounter goto denied "
 		"comment \"default deny\"\n"
-		"\t}\n\n\tchain allow2 {\n\t\ttcp dport 53 accept\n\t\ttcp dport 443 accept\n"
+		"\t}\n\n\tchain allow2 {\n\t\ttcp dport 443 accept\n\t\ttcp dport 53 accept\n"
 		"\t\tudp dport 53 accept\n\t\tcounter goto denied comment \"default "
 		"deny\"\n\t}\n",
 	};
