@@ -22,6 +22,8 @@ int cmd_executor_access(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_probe(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_evidence(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_reap(struct cl_ctx *c, struct cl_err *e);
+int cmd_executor_test(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_pardon(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_labels(struct cl_ctx *c, struct cl_err *e);
 int cmd_executor_bind(struct cl_ctx *c, struct cl_err *e);

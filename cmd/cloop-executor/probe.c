@@ -55,7 +55,7 @@ static char *ask_driver(const struct fleet_cmd *f, const struct work_node *n)
 	struct cl_err e;
 	char *why;
 
-	if (work_preflight(n->x, &f->doc, f->hub.dir, PROBE_MS, &answer, &e)) {
+	if (work_preflight(n->x, &f->doc, f->hub.dir, NULL, PROBE_MS, &answer, &e)) {
 		/* A driver without a preflight is there when it says what it can do. */
 		if (e.code == CL_EUSAGE && !work_capabilities(n->x, &f->doc, f->hub.dir,
 						   f->fleet.machine.machine, &caps, &e))

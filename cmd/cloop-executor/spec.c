@@ -52,6 +52,29 @@ static const struct cl_operand session_operand[] = {
 	{0},
 };
 
+static const struct cl_opt test_opts[] = {
+	{.name = "workdir",
+		.type = CL_STR,
+		.arg = "DIR",
+		.complete = CL_COMP_DIR,
+		.def = "a new directory",
+		.help = "a directory to look at, and to run the workload in"},
+	{.name = "skip-preflight", .type = CL_FLAG, .help = "only the workload"},
+	{0},
+};
+
+static const struct cl_exit test_exits[] = {
+	{0, "the workload ran and ended with status 0"},
+	{1, "it did not"},
+	{2, "a finding of the preflight is fatal: no workload was started"},
+	{0},
+};
+
+static const struct cl_exit reap_exits[] = {
+	{1, "something that is to go could not be removed"},
+	{0},
+};
+
 static const struct cl_operand executor_optional[] = {
 	{.name = "ID",
 		.help = "an executor of the hub",
@@ -190,6 +213,17 @@ static const struct cl_example access_examples[] = {
 	{"cloop executor access bench --add group:lab,user:ada", "let only these use it", false},
 	{0},
 };
+static const struct cl_example test_examples[] = {
+	{"cloop executor test bench", "is it fit for work? every check, then a real workload",
+		false},
+	{"cloop executor test bench --workdir /srv/projects/api --json",
+		"and for work in this directory", false},
+	{0},
+};
+static const struct cl_example reap_examples[] = {
+	{"cloop executor reap bench", "collect what killed processes have left there", false},
+	{0},
+};
 static const struct cl_example pardon_examples[] = {
 	{"cloop executor pardon ses_5f3a9c", "it was the network: let that workload run again",
 		false},
@@ -253,6 +287,19 @@ static const struct cl_verb verbs[] = {
 		.operands = executor_operand,
 		.examples = access_examples,
 		.run = cmd_executor_access},
+	{.name = "test",
+		.summary = "check an executor, and prove by a workload that it can work",
+		.opts = test_opts,
+		.operands = executor_operand,
+		.exits = test_exits,
+		.examples = test_examples,
+		.run = cmd_executor_test},
+	{.name = "reap",
+		.summary = "collect what belongs to nobody any more",
+		.operands = executor_operand,
+		.exits = reap_exits,
+		.examples = reap_examples,
+		.run = cmd_executor_reap},
 	{.name = "pardon",
 		.summary = "let a workload run again that two executors were lost with",
 		.operands = session_operand,
@@ -294,7 +341,7 @@ static const struct cl_text files[] = {
 };
 
 static const char *const see_also[] = {"cloop(1)", "cloop-run(1)", "cloop-runs(1)",
-	"cloop-place(1)", "cloop-sweep(1)", "cloop-config.yaml(5)", NULL};
+	"cloop-place(1)", "cloop-sweep(1)", "cloop-drill(1)", "cloop-config.yaml(5)", NULL};
 
 const struct cl_spec executor_spec = {
 	.name = "cloop-executor",

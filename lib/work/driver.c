@@ -19,6 +19,7 @@
 #define DRIVER_TIMEOUT_MS (40 * 60 * 1000)
 /* What is asked before every run may not hold one up. */
 #define CAPABILITIES_TIMEOUT_MS 10000
+#define REAP_TIMEOUT_MS         (2 * 60 * 1000)
 
 static int not_roots(const char *path, const char *at, const char *why, struct cl_err *e)
 {
@@ -154,8 +155,9 @@ int work_driver(const char *program, const char *verb, json_t *in, json_t **out,
 int work_driver_with(
 	const char *program, const char *verb, json_t *in, int key, json_t **out, struct cl_err *e)
 {
-	int64_t bound =
-		strcmp(verb, "capabilities") != 0 ? DRIVER_TIMEOUT_MS : CAPABILITIES_TIMEOUT_MS;
+	int64_t bound = !strcmp(verb, "capabilities") ? CAPABILITIES_TIMEOUT_MS
+			: !strcmp(verb, "reap")       ? REAP_TIMEOUT_MS
+						      : DRIVER_TIMEOUT_MS;
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 
 	if (call(program, verb, in, bound, key, &r, e))
@@ -164,9 +166,10 @@ int work_driver_with(
 }
 
 int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,
-	int64_t timeout_ms, json_t **out, struct cl_err *e)
+	const char *project, int64_t timeout_ms, json_t **out, struct cl_err *e)
 {
-	json_t *in = json_pack("{s:o, s:s}", "executor", work_executor_json(cfg, x), "hub", hub);
+	json_t *in = json_pack("{s:o, s:s, s:s*}", "executor", work_executor_json(cfg, x), "hub",
+		hub, "project", project);
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	int rc = call(x->driver, "preflight", in, timeout_ms, -1, &r, e);
 

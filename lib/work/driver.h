@@ -22,10 +22,10 @@ int work_driver_with(
 
 /*
  * Its preflight, within timeout_ms: {executor_id, fatal, findings}, owned, also where a check
- * failed. CL_EUSAGE: the driver has none.
+ * failed; of `project` too, NULL for none. CL_EUSAGE: the driver has none.
  */
 int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,
-	int64_t timeout_ms, json_t **out, struct cl_err *e);
+	const char *project, int64_t timeout_ms, json_t **out, struct cl_err *e);
 
 /*
  * The same for one executor's driver: `in` (taken) gets the executor's mapping and the hub.

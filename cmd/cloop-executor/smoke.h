@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* A workload of the executor's own kind, started as a run is, of no project. */
+#ifndef CLOOP_EXECUTOR_SMOKE_H
+#define CLOOP_EXECUTOR_SMOKE_H
+
+#include "executor.h"
+
+#define SMOKE_MS (2 * 60 * 1000LL)
+
+struct smoke {
+	char *project; /* where it works */
+	char *binary;  /* on this host: cloop's static probe */
+	char *name;    /* of its copy in the project */
+	bool made;     /* the project is ours, and goes */
+	/* answers */
+	char run[STORE_RUN_ID];
+	struct store_handle handle;
+	char *outcome, *error; /* as `wait` has them; error may be NULL */
+	int64_t exit_code;
+	struct cl_buf output; /* as the log has it, 400 bytes at most */
+};
+#define SMOKE_INIT ((struct smoke){.handle = STORE_HANDLE_INIT, .output = CL_BUF_INIT})
+/* Takes away what smoke_place put there. */
+void smoke_release(struct smoke *s);
+#define cleanup_smoke __attribute__((cleanup(smoke_release)))
+
+/* The directory that is given (absolute), or (NULL) a new one, with the program in it. */
+int smoke_place(struct smoke *s, const char *dir, struct cl_err *e);
+/* Starts it and waits, SMOKE_MS at most. 0 when it ran, however it ended. */
+int smoke_run(struct smoke *s, struct fleet_cmd *f, const struct cfg_executor *x, struct cl_err *e);
+bool smoke_passed(const struct smoke *s);
+
+#endif
