@@ -46,7 +46,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'exec-local signal') reply=" --dir --json --help" ;;
 	'exec-local adopt') reply=" --dir --json --help" ;;
 	'exec-local reap') reply=" --dir --json --help" ;;
-	'executor') reply='list ls show cordon uncordon drain bind labels unbind limits access pardon probe evidence probe-health' ;;
+	'executor') reply='list ls show cordon uncordon drain bind labels unbind limits access test reap pardon probe evidence probe-health' ;;
 	'executor list') reply=" --inventory --dir --json --help" ;;
 	'executor ls') reply=" --dir --json --help" ;;
 	'executor show') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -58,6 +58,8 @@ _cloop_follow() { # the words that may follow those typed so far
 	'executor unbind') reply=" --project --default --dir --json --help" ;;
 	'executor limits') reply=" --project --cpu --memory --disk --pids --clear --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor access') reply=" --add --remove --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor test') reply=" --workdir --skip-preflight --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
+	'executor reap') reply=" --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor pardon') reply=" --dir --json --help" ;;
 	'executor probe') reply=" --stale --timeout --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
 	'executor evidence') reply=" --dir --json --help" ;;
@@ -128,6 +130,9 @@ _cloop_follow() { # the words that may follow those typed so far
 	'supervise signal') reply=" --dir --json --help" ;;
 	'supervise adopt') reply=" --dir --json --help" ;;
 	'sweep') reply=" --only --guardian --dir --json --help" ;;
+	'worktree') reply='list prune' ;;
+	'worktree list') reply=" --project --min-age --dir --json --help" ;;
+	'worktree prune') reply=" --project --min-age --delete-branches --dir --json --help" ;;
 	'help') reply=" --dir --json --help"; reply="$reply $(cloop list --names 2>/dev/null)" ;;
 	'version') reply=" --dir --json --help" ;;
 	'list') reply=" --names --dir --json --help" ;;
@@ -260,6 +265,9 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'executor access/--add') kind=none ;;
 	'executor access/--remove') kind=none ;;
 	'executor access/--dir'|'executor access/-C') kind=dir ;;
+	'executor test/--workdir') kind=dir ;;
+	'executor test/--dir'|'executor test/-C') kind=dir ;;
+	'executor reap/--dir'|'executor reap/-C') kind=dir ;;
 	'executor pardon/--dir'|'executor pardon/-C') kind=dir ;;
 	'executor probe/--timeout') kind=none ;;
 	'executor probe/--dir'|'executor probe/-C') kind=dir ;;
@@ -412,6 +420,12 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'supervise adopt/--dir'|'supervise adopt/-C') kind=dir ;;
 	'sweep/--only') kind=none ;;
 	'sweep/--dir'|'sweep/-C') kind=dir ;;
+	'worktree list/--project'|'worktree list/-p') kind=dir ;;
+	'worktree list/--min-age') kind=none ;;
+	'worktree list/--dir'|'worktree list/-C') kind=dir ;;
+	'worktree prune/--project'|'worktree prune/-p') kind=dir ;;
+	'worktree prune/--min-age') kind=none ;;
+	'worktree prune/--dir'|'worktree prune/-C') kind=dir ;;
 	'help/--dir'|'help/-C') kind=dir ;;
 	'version/--dir'|'version/-C') kind=dir ;;
 	'list/--dir'|'list/-C') kind=dir ;;
@@ -421,7 +435,7 @@ _cloop_lookup() { # words typed so far, option before the cursor
 
 _cloop_known() { # is this a prefix the table has?
 	case "$1" in
-	'confine'|'confine test'|'confine list'|'drill'|'drill revoke'|'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor show'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor labels'|'executor unbind'|'executor limits'|'executor access'|'executor pardon'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'help'|'version'|'list'|'') return 0 ;;
+	'confine'|'confine test'|'confine list'|'drill'|'drill revoke'|'egress'|'egress firewall'|'egress firewall diff'|'egress firewall'|'egress firewall test'|'egress firewall'|'egress firewall verify'|'egress firewall'|'egress verify'|'egress watch'|'egress blocked'|'egress fits'|'egress rules set'|'egress rules'|'egress rules show'|'egress rules'|'egress rules clear'|'egress rules'|'egress effective'|'exec-container'|'exec-container capabilities'|'exec-container preflight'|'exec-container probe'|'exec-container prepare'|'exec-container start'|'exec-container status'|'exec-container wait'|'exec-container logs'|'exec-container signal'|'exec-container adopt'|'exec-container reap'|'exec-local'|'exec-local capabilities'|'exec-local preflight'|'exec-local prepare'|'exec-local start'|'exec-local status'|'exec-local wait'|'exec-local logs'|'exec-local signal'|'exec-local adopt'|'exec-local reap'|'executor'|'executor list'|'executor ls'|'executor show'|'executor cordon'|'executor uncordon'|'executor drain'|'executor bind'|'executor labels'|'executor unbind'|'executor limits'|'executor access'|'executor test'|'executor reap'|'executor pardon'|'executor probe'|'executor evidence'|'executor probe-health'|'hub'|'hub bootstrap'|'hub config check'|'hub config'|'hub config show'|'hub config'|'hub config keys'|'hub config'|'hub grant unguarded'|'hub grant'|'hub key status'|'hub key'|'hub key rotate'|'hub key'|'hub key retire'|'hub key'|'hub key escrow export'|'hub key'|'hub key escrow import'|'hub key'|'hub audit list'|'hub audit'|'hub audit verify'|'hub audit'|'hub names'|'place'|'place'|'place why'|'probe'|'probe'|'probe classify'|'project'|'project add'|'project list'|'project show'|'project remove'|'run'|'run'|'runs'|'runs list'|'runs show'|'runs logs'|'runs stop'|'runs wait'|'runs journal'|'runs names'|'sandbox'|'sandbox check'|'sandbox image check'|'sandbox image'|'sandbox resolve'|'secret'|'secret mint'|'secret list'|'secret show'|'secret delete'|'secret grant'|'secret grant edit'|'secret grant'|'secret grants'|'secret revoke'|'secret access'|'secret leases'|'secret holders'|'secret blast'|'secret sweep'|'secret lease'|'secret why'|'secret take'|'secret renew'|'secret drop'|'secret app installations'|'secret app'|'secret app repositories'|'secret app'|'secret names'|'supervise'|'supervise start'|'supervise status'|'supervise wait'|'supervise logs'|'supervise signal'|'supervise adopt'|'sweep'|'sweep'|'worktree'|'worktree list'|'worktree prune'|'help'|'version'|'list'|'') return 0 ;;
 	esac
 	return 1
 }

@@ -81,7 +81,7 @@ until_no_trace() {
 	exits 1 host cloop executor test container --skip-preflight
 	has "$output" "FAIL  smoke:"
 	until_no_trace
-	exits 78 host cloop executor test nosuch
+	exits 65 host cloop executor test nosuch
 }
 
 @test "what is no container: this host's own, and a driver by its contract" {
@@ -120,5 +120,5 @@ until_no_trace() {
 	exits 0 cloop executor reap local
 	exits 1 cloop executor reap jail
 	has "$stderr" "has no reap"
-	exits 78 cloop executor reap nosuch
+	exits 65 cloop executor reap nosuch
 }

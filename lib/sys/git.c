@@ -68,9 +68,10 @@ static int find(struct stat *st, struct cl_err *e)
 static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 {
 	/* The first are to be folders, the others not to be there. */
-	enum { OWN_FOLDERS = 3 };
-	static const char *const elsewhere[] = {"objects", "objects/info", "objects/pack",
-		"objects/info/alternates", "objects/info/http-alternates", "commondir"};
+	enum { OWN_FOLDERS = 5 };
+	static const char *const elsewhere[] = {"objects", "objects/info", "objects/pack", "refs",
+		"refs/heads", "objects/info/alternates", "objects/info/http-alternates",
+		"commondir"};
 	struct stat other;
 
 	if (!S_ISDIR(st->st_mode)) {
@@ -90,13 +91,14 @@ static int check_pinned(int git, const struct stat *st, struct cl_err *e)
 	return 0;
 }
 
-static int check_owner(const struct stat *st, struct cl_err *e)
+/* `dir` is open on the folder that the repository is asked for from. */
+static int check_owner(int dir, const struct stat *st, struct cl_err *e)
 {
 	struct stat here;
 
 	if (st->st_uid == geteuid())
 		return 0;
-	if (!geteuid() && !stat(".", &here) && here.st_uid == st->st_uid)
+	if (!geteuid() && !fstatat(dir, "", &here, AT_EMPTY_PATH) && here.st_uid == st->st_uid)
 		return 0;
 	(void)cl_fail(e, CL_EDENIED, "the git repository belongs to uid %u", (unsigned)st->st_uid);
 	return cl_fix(e, "run it as its owner");
@@ -120,41 +122,51 @@ static int no_object(const char *object, const struct cl_buf *said, struct cl_er
 			 "actions/checkout: fetch-depth: 0)");
 }
 
-static int run(int git, const struct stat *st, const char *object, size_t max, struct cl_buf *out,
-	struct cl_err *e)
+/* Nothing that the repository configures runs: no hook, no filter, no program of its own. */
+static int call(int git, const struct stat *st, const char *const *words, size_t nwords,
+	struct sys_run *r, struct cl_err *e)
 {
 	static const char *const args[] = {"git", "--no-pager", "--git-dir=/proc/self/fd/3", "-c",
 		"safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null",
-		"-c", "core.attributesFile=/dev/null", "-c", "protocol.allow=never", "cat-file",
-		"blob"};
+		"-c", "core.attributesFile=/dev/null", "-c", "protocol.allow=never"};
 	static const char *const env[] = {("PATH=" SYS_PATH), "HOME=/nonexistent", "LC_ALL=C",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat"};
 	const struct sys_pass pass = {git, GIT_FD};
-	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	cleanup_strv struct cl_strv argv = CL_STRV_INIT, envp = CL_STRV_INIT;
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(args); i++)
 		cl_strv_add(&argv, args[i]);
-	cl_strv_add(&argv, object);
+	for (size_t i = 0; i < nwords; i++)
+		cl_strv_add(&argv, words[i]);
 	for (size_t i = 0; i < CL_ARRAY_LEN(env); i++)
 		cl_strv_add(&envp, env[i]);
-	r.spawn.path = "git";
-	r.spawn.argv = argv.v;
-	r.spawn.envp = envp.v;
-	r.spawn.pass = &pass;
-	r.spawn.npass = 1;
-	r.spawn.new_session = true;
-	r.spawn.die_with_parent = true;
-	r.spawn.as = !geteuid() && st->st_uid ? st : NULL;
-	r.timeout_ms = TIMEOUT_MS;
+	r->spawn.path = "git";
+	r->spawn.argv = argv.v;
+	r->spawn.envp = envp.v;
+	r->spawn.pass = &pass;
+	r->spawn.npass = 1;
+	r->spawn.new_session = true;
+	r->spawn.die_with_parent = true;
+	r->spawn.as = !geteuid() && st->st_uid ? st : NULL;
+	r->timeout_ms = TIMEOUT_MS;
+	if (!sys_run(r, e))
+		return 0;
+	(void)cl_wrap(e, "git");
+	return e->fix[0] ? -1 : cl_fix(e, "install git, or give the file itself");
+}
+
+static int read_file(int git, const struct stat *st, const char *object, size_t max,
+	struct cl_buf *out, struct cl_err *e)
+{
+	const char *const words[] = {"cat-file", "blob", object};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+
 	r.max_output = max + 1;
-	if (sys_run(&r, e)) {
-		(void)cl_wrap(e, "git");
-		return e->fix[0] ? -1 : cl_fix(e, "install git, or give the file itself");
-	}
+	if (call(git, st, words, CL_ARRAY_LEN(words), &r, e))
+		return -1;
 	if (r.status)
 		return no_object(object, &r.err, e);
 	if (r.out.len > max)
@@ -173,8 +185,68 @@ int sys_git_file(
 	if (check_names(rev, path, e))
 		return -1;
 	git = find(&st, e);
-	return git < 0 || check_pinned(git, &st, e) || check_owner(&st, e) ||
-			       run(git, &st, object, max, out, e)
+	return git < 0 || check_pinned(git, &st, e) || check_owner(AT_FDCWD, &st, e) ||
+			       read_file(git, &st, object, max, out, e)
 		       ? -1
 		       : 0;
+}
+
+/* The repository in `dir`: an O_PATH descriptor, or -1. */
+static int open_in(int dir, struct stat *st, struct cl_err *e)
+{
+	cleanup_fd int git = openat(dir, ".git", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (git < 0 || fstat(git, st))
+		return not_found(e);
+	return check_pinned(git, st, e) || check_owner(dir, st, e) ? -1 : cl_steal_fd(&git);
+}
+
+static bool plain_branch(const char *name)
+{
+	return cl_all_in(name, CL_ALNUM "_./-") && *name != '-' && *name;
+}
+
+int sys_git_merged(int dir, const char *below, struct cl_strv *out, struct cl_err *e)
+{
+	static const char heads[] = "refs/heads/";
+	cleanup_free char *pattern = cl_asprintf("%s%s", heads, below);
+	const char *const words[] = {
+		"for-each-ref", "--merged=HEAD", "--format=%(refname)", pattern};
+	cleanup_strv struct cl_strv lines = CL_STRV_INIT;
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_fd int git = -1;
+	struct stat st;
+
+	git = open_in(dir, &st, e);
+	if (git < 0 || call(git, &st, words, CL_ARRAY_LEN(words), &r, e))
+		return -1;
+	if (r.status) {
+		cleanup_free char *line = sys_first_line(&r.err);
+
+		return cl_fail(e, CL_EUNAVAIL, "git cannot tell which branches are merged: %s",
+			line ? line : "it says nothing");
+	}
+	cl_split(r.out.p, '\n', &lines);
+	for (size_t i = 0; i < lines.n; i++)
+		if (cl_starts(lines.v[i], heads) && plain_branch(lines.v[i] + strlen(heads)))
+			cl_strv_add(out, lines.v[i] + strlen(heads));
+	return 0;
+}
+
+int sys_git_forget_branch(int dir, const char *name, bool *gone, struct cl_err *e)
+{
+	/* -d looks again whether it is merged; -D is not for us. */
+	const char *const words[] = {"branch", "-d", "--", name};
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	cleanup_fd int git = -1;
+	struct stat st;
+
+	*gone = false;
+	if (!plain_branch(name))
+		return cl_fail(e, CL_EDATA, "'%.100s' is no branch", name);
+	git = open_in(dir, &st, e);
+	if (git < 0 || call(git, &st, words, CL_ARRAY_LEN(words), &r, e))
+		return -1;
+	*gone = !r.status;
+	return 0;
 }

@@ -23,6 +23,7 @@ static const struct {
 	[SWEEP_STAGING] = {"staging", sweep_staging},
 	[SWEEP_MOUNTS] = {"mounts", sweep_mounts},
 	[SWEEP_NETWORKS] = {"networks", sweep_networks},
+	[SWEEP_WORKTREES] = {"worktrees", sweep_worktrees},
 	[SWEEP_EVIDENCE] = {"evidence", sweep_evidence},
 };
 

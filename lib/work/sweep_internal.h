@@ -17,6 +17,7 @@ void sweep_orphans(struct sweep *s, struct store *store);
 void sweep_staging(struct sweep *s, struct store *store);
 void sweep_mounts(struct sweep *s, struct store *store);
 void sweep_networks(struct sweep *s, struct store *store);
+void sweep_worktrees(struct sweep *s, struct store *store);
 void sweep_evidence(struct sweep *s, struct store *store);
 
 #endif
