@@ -422,15 +422,3 @@ CLOOP_LOCAL_REPO_ROOT=/repos
 	all_gone
 	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) from lease_grant where state = 'taking'")" 0
 }
-
-@test "a grant of a device is refused by name, and the run does not start" {
-	lent_apart bench
-	printf 'null=/dev/null\n' | cloop secret mint bench --kind host_device >/dev/null
-	b=$(cloop secret grant bench --to "project:$Q" --devices null --json | jq -r .id)
-	exits 125 host cloop run -p "$Q" -- true < /dev/null
-	has "$stderr" "the grant of 'bench' ($b)"
-	has "$stderr" host_device
-	cloop secret revoke "$b" >/dev/null
-	cloop secret revoke "$G" >/dev/null
-	all_gone
-}

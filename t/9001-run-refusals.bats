@@ -31,8 +31,8 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	has "$stderr" "executors.container.egress_filter.allow_cidrs and allow_ports"
 	spec 'capabilities: {devices: [serial0]}'
 	exits 125 cloop run -p "$P" -- true
-	has "$stderr" "a host_device grant would deliver nothing"
-	has "$stderr" "fix: drop capabilities.devices"
+	has "$stderr" "capabilities.devices in .cloop/sandbox.yaml names 'serial0', and the project holds no host_device grant"
+	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --devices serial0"
 	spec 'capabilities: {egress: public, interfaces: [eth1]}'
 	exits 125 cloop run -p "$P" -- true
 	has "$stderr" "cannot move a network interface into a sandbox"

@@ -78,7 +78,12 @@ struct job_stage {
 	char *workspace, *init_dir;
 	struct ct_mount mounts[SB_MAX_MOUNTS + 4 + SHIM_REPOS];
 	size_t nmounts;
-	struct cl_strv paths; /* owns the strings of mounts */
+	struct ct_device devices[SHIM_DEVICES];
+	size_t ndevices;
+	uint32_t groups[SHIM_DEVICES]; /* what the sandbox's user has to be in to open them */
+	size_t ngroups;
+	char *device_names;   /* "analyser,serial0", or NULL */
+	struct cl_strv paths; /* owns the strings of mounts and devices */
 };
 /*
  * `lease_dir`: where the sandbox has what it was lent (work/delivery.h); NULL: nothing was.
@@ -87,6 +92,12 @@ struct job_stage {
 int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,
 	const struct shim_repos *repos, struct job_stage *out, struct cl_err *e);
 void job_stage_release(struct job_stage *s);
+/*
+ * device.c: nodes for the engine, once job_stage has made the place. CL_EREFUSED, constraint
+ * devices: another device stands there by now, or the sandbox's user could not open it.
+ */
+int job_stage_devices(const struct job *j, const struct rundir *rd,
+	const struct shim_devices *devices, struct job_stage *st, struct cl_err *e);
 
 #define JOB_START_MS 30000 /* how long the engine may take to start a container */
 

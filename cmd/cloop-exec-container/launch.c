@@ -59,7 +59,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp(((const struct ct_label *)a)->key, ((const struct ct_label *)b)->key);
 }
 
-static void make_labels(const struct job *j, struct labels *l)
+static void make_labels(const struct job *j, const struct job_stage *st, struct labels *l)
 {
 	const struct work_spec *s = j->spec;
 	char disk[24];
@@ -76,6 +76,8 @@ static void make_labels(const struct job *j, struct labels *l)
 	label(l, CT_LABEL_SCOPE, sb_egress_name(s->scope));
 	if (s->limits.v[SB_DISK])
 		label(l, CT_LABEL_DISK, disk);
+	if (st->device_names)
+		label(l, CT_LABEL_DEVICES, st->device_names);
 	json_object_foreach (s->labels, key, v) {
 		cleanup_free char *k = ct_label_spec_key(key);
 
@@ -128,6 +130,10 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 		.init_dir = st->init_dir,
 		.mounts = st->mounts,
 		.nmounts = st->nmounts,
+		.devices = st->devices,
+		.ndevices = st->ndevices,
+		.groups = st->groups,
+		.ngroups = st->ngroups,
 		.extra_args = (const char *const *)x->extra_args.v,
 		.nextra = x->extra_args.n,
 		.image = j->image,
@@ -138,7 +144,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 	int rc;
 
 	engine_hard_limits(&r.hard_nofile, &r.hard_nproc);
-	make_labels(j, &labels);
+	make_labels(j, st, &labels);
 	r.labels = labels.v;
 	r.nlabels = labels.n;
 	r.seccomp = profile = exec_seccomp(x, e);
@@ -255,6 +261,7 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
 	     job_note_filter(j, &shim_job(s)->row, e) ||
 	     job_stage(j, rd, shim_lease_dir(s), shim_lent_repos(s), &st, e) ||
+	     job_stage_devices(j, rd, shim_lent_devices(s), &st, e) ||
 	     build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)
 		rc = j->engine.kind == CT_PODMAN ? start_podman(j, rd, &argv, io, out, e)

@@ -376,6 +376,7 @@ void job_stage_release(struct job_stage *s)
 {
 	free(s->workspace);
 	free(s->init_dir);
+	free(s->device_names);
 	cl_strv_release(&s->paths);
 	memset(s, 0, sizeof(*s));
 }

@@ -48,16 +48,32 @@ int run_may_lend(const struct run_plan *p, bool *out, struct cl_err *e)
 	return 0;
 }
 
+static json_t *names(const struct cl_strv *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->n; i++)
+		(void)json_array_append_new(a, cl_json_string(v->v[i]));
+	return a;
+}
+
 json_t *run_lease_json(const struct run_plan *p)
 {
 	const char *key = getenv("CLOOP_SECRET_KEY_FILE");
 	/* The driver works elsewhere; a path that is none it refuses by itself. */
 	cleanup_free char *real = p->lend && key && *key ? realpath(key, NULL) : NULL;
 
+	json_t *o;
+
 	if (!p->lend)
 		return json_null();
-	return json_pack(
+	o = json_pack(
 		"{s:s*, s:o*}", "key_file", real, "key_passed", p->key_fd < 0 ? NULL : json_true());
+	if (p->spec.has_devices)
+		(void)json_object_set_new(o, "devices", names(&p->spec.devices));
+	if (p->spec.has_interfaces)
+		(void)json_object_set_new(o, "interfaces", names(&p->spec.interfaces));
+	return o;
 }
 
 /* DECISIONS K1: what outlives its command is not to depend on what only that had. */

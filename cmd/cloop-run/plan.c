@@ -79,19 +79,40 @@ static int refuse(struct cl_err *e, const char *constraint, const char *fix, con
 	return cl_fix(e, "%s", fix);
 }
 
-static int no_grants(struct cl_err *e, const char *key, const char *name)
+/* Hardware that the project names, when nothing at all is granted to it: the lease tells the rest. */
+static int not_granted(const struct run_plan *p, const char *key, const char *kind,
+	const char *name, struct cl_err *e)
 {
-	char fix[200];
+	char fix[600];
 
 	(void)snprintf(fix, sizeof(fix),
-		"take '%s' out of .cloop/sandbox.yaml: nothing else gives a sandbox any", key);
-	return refuse(e, key, fix,
-		"capabilities.%s names '%s', and this release has no grants of %s", key, name, key);
+		"cloop secret grant SECRET --to project:%.400s --%s %s, or take '%s' out",
+		p->project, key, name, name);
+	(void)refuse(e, key, fix,
+		"capabilities.%s in .cloop/sandbox.yaml names '%s', and the project holds no %s "
+		"grant",
+		key, name, kind);
+	return cl_slug(e, !strcmp(key, "devices") ? "device_not_granted" : "interface_not_granted");
+}
+
+static int check_hardware(const struct run_plan *p, struct cl_err *e)
+{
+	const struct sb_spec *s = &p->spec;
+	bool may;
+
+	if (!s->devices.n && !s->interfaces.n)
+		return 0;
+	if (run_may_lend(p, &may, e))
+		return -1;
+	if (may)
+		return 0;
+	return s->devices.n ? not_granted(p, "devices", "host_device", s->devices.v[0], e)
+			    : not_granted(p, "interfaces", "host_interface", s->interfaces.v[0], e);
 }
 
 /*
- * What the project selects from what it was granted. Grants do not exist in this release, so
- * each is refused by name.
+ * What the project selects from what it was granted. Egress grants do not exist in this release,
+ * so each is refused by name.
  */
 static int check_grants(const struct run_plan *p, struct cl_err *e)
 {
@@ -109,11 +130,7 @@ static int check_grants(const struct run_plan *p, struct cl_err *e)
 			"egress grants",
 			s->network);
 	}
-	if (s->devices.n)
-		return no_grants(e, "devices", s->devices.v[0]);
-	if (s->interfaces.n)
-		return no_grants(e, "interfaces", s->interfaces.v[0]);
-	return 0;
+	return check_hardware(p, e);
 }
 
 /* The three levels; what names a disk ceiling of each. */

@@ -5,6 +5,7 @@
  */
 #include "secret.h"
 #include "base/mem.h"
+#include "policy/sandbox.h"
 #include "work/app_token.h"
 
 #include <errno.h>
@@ -27,7 +28,9 @@ static int only_a_pipe(struct cl_err *e)
 	return cl_fix(e, "'cloop secret lease' shows what would be lent, without any value");
 }
 
-static int read_question(struct cl_doc *d, const char *const *keys, size_t n, struct cl_err *e)
+/* The first `texts` of its n keys are texts. */
+static int read_question(
+	struct cl_doc *d, const char *const *keys, size_t n, size_t texts, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 
@@ -35,7 +38,7 @@ static int read_question(struct cl_doc *d, const char *const *keys, size_t n, st
 		cl_doc_parse(d, CL_DOC_JSON, "-", text.p, text.len, NULL, e) ||
 		cl_doc_closed(d, d->root, "", keys, n, e))
 		return -1;
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < texts; i++) {
 		const json_t *v = json_object_get(d->root, keys[i]);
 
 		if (v && !json_is_string(v))
@@ -43,6 +46,15 @@ static int read_question(struct cl_doc *d, const char *const *keys, size_t n, st
 				"'%s' of the question is no text", keys[i]);
 	}
 	return 0;
+}
+
+/* Names of hardware that the run takes: *out is `names` where the question has the list. */
+static int read_names(struct cl_doc *d, const char *key, struct cl_strv *names,
+	const struct cl_strv **out, struct cl_err *e)
+{
+	if (cl_doc_has(d->root, key))
+		*out = names;
+	return cl_doc_strv(d, d->root, key, SB_MAX_DEVICES, names, e);
 }
 
 static int hand_over(const struct lease *l, struct cl_err *e)
@@ -91,14 +103,18 @@ static const char *text_of(const struct cl_doc *d, const char *key)
 
 int cmd_secret_take(struct cl_ctx *c, struct cl_err *e)
 {
-	static const char *const keys[] = {"run_id", "sandbox", "project", "executor"};
+	static const char *const keys[] = {
+		"run_id", "sandbox", "project", "executor", "devices", "interfaces"};
+	cleanup_strv struct cl_strv devices = CL_STRV_INIT, interfaces = CL_STRV_INIT;
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_held struct lease *l = NULL;
 	struct lease_request r = {0};
 
 	(void)alarm(SECONDS);
-	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), e) ||
+	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), 4, e) ||
+		read_names(&d, "devices", &devices, &r.pick.devices, e) ||
+		read_names(&d, "interfaces", &interfaces, &r.pick.interfaces, e) ||
 		keyed_open(c, &k, e))
 		return -1;
 	r.run_id = text_of(&d, "run_id");
@@ -118,7 +134,7 @@ int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 	const char *id;
 
 	(void)alarm(SECONDS);
-	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), e))
+	if (only_a_pipe(e) || read_question(&d, keys, 1, 1, e))
 		return -1;
 	id = text_of(&d, "id");
 	if (!id)

@@ -72,14 +72,23 @@ void cap_of_container(
 		bool is;
 	} rows[] = {
 		{CAP_VIRTUALIZED, rn_virtualized(x->oci_runtime)},
-		{CAP_KERNEL_ISOLATED, rn_kernel_isolated(x->oci_runtime)}, {CAP_STREAM, true},
-		{CAP_SIGNAL, true}, {CAP_RESOURCE_LIMITS, true}, {CAP_HOST_FILESYSTEM, true},
+		{CAP_KERNEL_ISOLATED, rn_kernel_isolated(x->oci_runtime)},
+		{CAP_STREAM, true},
+		{CAP_SIGNAL, true},
+		{CAP_RESOURCE_LIMITS, true},
+		{CAP_HOST_FILESYSTEM, true},
 		{CAP_NETWORK_EGRESS, strcmp(x->network, "none") != 0},
 		{CAP_FILTERED_EGRESS, x->egress.enabled && !rootless},
-		{CAP_EGRESS_SCOPE, !rootless}, {CAP_IMAGE_OVERRIDE, true},
-		{CAP_SANDBOX_BUILD, true}, {CAP_SANDBOX_MOUNTS, true}, {CAP_SECRET_FILES, true},
-		{CAP_REVOCATION, true}, {CAP_HOST_MOUNTS, true},
-		/* Devices and interfaces of the host are not lent yet. */
+		{CAP_EGRESS_SCOPE, !rootless},
+		{CAP_IMAGE_OVERRIDE, true},
+		{CAP_SANDBOX_BUILD, true},
+		{CAP_SANDBOX_MOUNTS, true},
+		{CAP_SECRET_FILES, true},
+		{CAP_REVOCATION, true},
+		{CAP_HOST_MOUNTS, true},
+		/* A guest kernel and a Sentry have a /dev of their own, and without root there is
+		 * no node to be made and no device rule. Interfaces are not lent yet. */
+		{CAP_DEVICES, !rootless && !rn_kernel_isolated(x->oci_runtime)},
 	};
 
 	*out = CAP_SET_INIT;

@@ -255,6 +255,9 @@ static void add_mounts(const struct ct_request *r, struct cl_strv *out)
 		add_volume(r, &tmp, "nosuid,nodev,exec", out);
 	for (size_t i = 0; i < r->nmounts; i++)
 		add_mount(r, &r->mounts[i], out);
+	for (size_t i = 0; i < r->ndevices; i++)
+		cl_strv_addf(out, "--device=%s:%s:%s", r->devices[i].source, r->devices[i].target,
+			r->devices[i].access);
 }
 
 static int by_key(const void *a, const void *b)

@@ -53,7 +53,8 @@ int ct_network_check(const char *network, struct cl_err *e);
 #define CT_LABEL_HUB      "cloop.hub"
 #define CT_LABEL_SCOPE    "cloop.egress_scope"
 #define CT_LABEL_DISK     "cloop.disk_limit_mb"
-#define CT_LABEL_SPEC     "cloop.spec." /* and the spec's own key */
+#define CT_LABEL_DEVICES  "cloop.devices" /* names, a comma list */
+#define CT_LABEL_SPEC     "cloop.spec."   /* and the spec's own key */
 
 /* [A-Za-z0-9._/-], 1-128, no leading '-'. */
 bool ct_label_key_ok(const char *key);
@@ -92,6 +93,12 @@ struct ct_mount {
 	bool noexec;       /* data of ours: also nosuid,nodev */
 	bool guarded;      /* programs of ours too: nosuid,nodev */
 	const char *label; /* SELinux: "", "z" or "Z"; NULL: as the workspace */
+};
+
+struct ct_device {
+	const char *source; /* a node on the host, absolute */
+	const char *target; /* below /dev, clean */
+	const char *access; /* "r", "rw" or "rwm" */
 };
 
 struct ct_label {
@@ -151,6 +158,8 @@ struct ct_request {
 	const char *alone;
 	const struct ct_mount *mounts;
 	size_t nmounts;
+	const struct ct_device *devices; /* only as root, and not under Kata or gVisor */
+	size_t ndevices;
 	const struct ct_label *labels;
 	size_t nlabels;
 	const char *const *env; /* "NAME=VALUE", harmless names only: ct_env_harmless */

@@ -132,6 +132,41 @@ static int check_mounts(const struct ct_request *r, struct cl_err *e)
 	return 0;
 }
 
+static int check_device(const struct ct_device *d, struct cl_err *e)
+{
+	if (!d->source || !ct_path_ok(d->source) || !d->access ||
+		(strcmp(d->access, "r") != 0 && strcmp(d->access, "rw") != 0 &&
+			strcmp(d->access, "rwm") != 0))
+		return cl_fail(e, CL_EBUG, "device '%.200s' cannot be given to an engine with '%s'",
+			d->source ? d->source : "", d->access ? d->access : "");
+	if (d->target && ct_path_ok(d->target) && cl_starts(d->target, "/dev/"))
+		return 0;
+	(void)cl_fail(e, CL_EDATA, "device target '%.200s' is not a clean path below /dev",
+		d->target ? d->target : "");
+	return cl_fix(e, "write a path such as /dev/ttyUSB0");
+}
+
+static int check_devices(const struct ct_request *r, struct cl_err *e)
+{
+	if (r->ndevices && (r->rootless || rn_kernel_isolated(r->oci_runtime))) {
+		(void)cl_fail(e, CL_EREFUSED, "%s cannot give a sandbox a device of the host",
+			r->rootless ? "an engine without root" : r->oci_runtime);
+		(void)cl_constraint(e, "devices");
+		return cl_fix(e, "use a container executor of root's under runc or crun");
+	}
+	for (size_t i = 0; i < r->ndevices; i++) {
+		if (check_device(&r->devices[i], e))
+			return -1;
+		for (size_t k = 0; k < i; k++)
+			if (!strcmp(r->devices[k].target, r->devices[i].target)) {
+				(void)cl_fail(e, CL_EDATA, "two devices share the target '%.200s'",
+					r->devices[i].target);
+				return cl_fix(e, "give each device a target of its own");
+			}
+	}
+	return 0;
+}
+
 int ct_network_check(const char *network, struct cl_err *e)
 {
 	/* Words that an engine takes for something else than one of its networks. */
@@ -283,8 +318,8 @@ static int check_client(const struct ct_request *r, struct cl_err *e)
 int ct_request_check(const struct ct_request *r, struct cl_err *e)
 {
 	return check_client(r, e) || check_image(r->image, e) || check_identity(r, e) ||
-			       check_network(r, e) || check_mounts(r, e) || check_data(r, e) ||
-			       check_extra(r, e)
+			       check_network(r, e) || check_mounts(r, e) || check_devices(r, e) ||
+			       check_data(r, e) || check_extra(r, e)
 		       ? -1
 		       : 0;
 }

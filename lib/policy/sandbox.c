@@ -361,11 +361,13 @@ static int read_egress(struct sb_reading *r)
 
 static int read_devices(struct sb_reading *r)
 {
+	r->s->has_devices = cl_doc_has(r->caps, "devices");
 	return read_list(r, r->caps, &device_list, &r->s->devices);
 }
 
 static int read_interfaces(struct sb_reading *r)
 {
+	r->s->has_interfaces = cl_doc_has(r->caps, "interfaces");
 	return read_list(r, r->caps, &interface_list, &r->s->interfaces);
 }
 

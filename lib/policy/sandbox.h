@@ -48,10 +48,11 @@ struct sb_note {
 
 /* A parsed spec. Zero is what an absent or empty file says: nothing. */
 struct sb_spec {
-	char *image;          /* NULL: the executor's */
-	struct cl_strv setup; /* commands */
-	bool has_env;         /* `env` is there: a filter, even an empty one */
-	struct cl_strv env;   /* names, file order, no duplicates */
+	char *image;                      /* NULL: the executor's */
+	struct cl_strv setup;             /* commands */
+	bool has_env;                     /* `env` is there: a filter, even an empty one */
+	bool has_devices, has_interfaces; /* the same */
+	struct cl_strv env;               /* names, file order, no duplicates */
 	bool has_cpu, has_memory, has_disk, has_pids; /* the key is there, even as 0 */
 	double cpu;                                   /* cores; 0: no limit of its own */
 	int64_t memory_mb, disk_mb, pids;             /* 0: no limit of its own */

@@ -37,33 +37,28 @@ void sec_devices_release(struct sec_devices *d)
 
 /* ---- what no sandbox may be given ---- */
 
-#define MEMORY "opens the machine's memory or its ports, and with them every isolation"
-#define KERNEL "opens the kernel's own state"
-#define DISK   "is a whole disk, and with it every file system on it"
-#define DISKS  "stands for a whole disk or makes one"
-
 static const struct {
 	const char *name; /* below /dev; with a '/' at its end all below it, and itself */
 	const char *why;
 } named[] = {
-	{"mem", MEMORY},
-	{"kmem", MEMORY},
-	{"kcore", MEMORY},
-	{"port", MEMORY},
-	{"oldmem", MEMORY},
-	{"crash", MEMORY},
-	{"msr", MEMORY},
-	{"nvram", MEMORY},
-	{"cpu/", MEMORY},
-	{"kmsg", KERNEL},
-	{"snapshot", KERNEL},
-	{"loop-control", DISKS},
-	{"btrfs-control", DISKS},
-	{"mapper/", DISKS},
-	{"md/", DISKS},
-	{"bsg/", DISKS},
-	{"raw/", DISKS},
-	{"block/", DISKS},
+	{"mem", SEC_NODE_MEMORY},
+	{"kmem", SEC_NODE_MEMORY},
+	{"kcore", SEC_NODE_MEMORY},
+	{"port", SEC_NODE_MEMORY},
+	{"oldmem", SEC_NODE_MEMORY},
+	{"crash", SEC_NODE_MEMORY},
+	{"msr", SEC_NODE_MEMORY},
+	{"nvram", SEC_NODE_MEMORY},
+	{"cpu/", SEC_NODE_MEMORY},
+	{"kmsg", SEC_NODE_KERNEL},
+	{"snapshot", SEC_NODE_KERNEL},
+	{"loop-control", SEC_NODE_DISKS},
+	{"btrfs-control", SEC_NODE_DISKS},
+	{"mapper/", SEC_NODE_DISKS},
+	{"md/", SEC_NODE_DISKS},
+	{"bsg/", SEC_NODE_DISKS},
+	{"raw/", SEC_NODE_DISKS},
+	{"block/", SEC_NODE_DISKS},
 	{"char/", "names a node by its number"},
 };
 
@@ -146,9 +141,9 @@ const char *sec_device_forbidden(const char *path)
 
 		if (cl_starts(s, disks[i].prefix) && cl_all_in(rest, disks[i].set) &&
 			(strcmp(disks[i].set, CL_LOWER) != 0 || strlen(rest) <= 3))
-			return DISK;
+			return SEC_NODE_DISK;
 	}
-	return mmc_part(s) || nvme_disk(s) || disk_link(s) ? DISK : NULL;
+	return mmc_part(s) || nvme_disk(s) || disk_link(s) ? SEC_NODE_DISK : NULL;
 }
 
 /* ---- the inventory ---- */
@@ -332,4 +327,16 @@ int sec_devices_select(const struct sec_devices *all, const struct cl_strv *patt
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_name);
 	return sec_selected(out->n, MAX, "devices", "--devices", patterns, secret, e);
+}
+
+void sec_devices_keep(struct sec_devices *d, const struct cl_strv *names)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (cl_strv_has(names, d->v[i].name))
+			d->v[left++] = d->v[i];
+		else
+			device_release(&d->v[i]);
+	d->n = left;
 }

@@ -279,3 +279,15 @@ int sec_interfaces_select(const struct sec_interfaces *all, const struct cl_strv
 		}
 	return 0;
 }
+
+void sec_interfaces_keep(struct sec_interfaces *s, const struct cl_strv *names)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (cl_strv_has(names, s->v[i].name))
+			s->v[left++] = s->v[i];
+		else
+			interface_release(&s->v[i]);
+	s->n = left;
+}

@@ -49,6 +49,12 @@ void sec_build_local(struct sec_lease *l, const struct sec_offer *o, size_t n);
 void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n);
 void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t n);
 
+/* Why a device is for no sandbox, whatever tells that it is one of these. */
+#define SEC_NODE_MEMORY "opens the machine's memory or its ports, and with them every isolation"
+#define SEC_NODE_KERNEL "opens the kernel's own state"
+#define SEC_NODE_DISK   "is a whole disk, and with it every file system on it"
+#define SEC_NODE_DISKS  "stands for a whole disk or makes one"
+
 /* s[0..len) without the blanks (and line ends) at both ends. */
 void sec_trim(const char **s, size_t *len);
 

@@ -61,6 +61,8 @@ int sec_devices_parse(const char *text, size_t len, struct sec_devices *out, str
  */
 int sec_devices_select(const struct sec_devices *all, const struct cl_strv *patterns, bool writable,
 	const char *secret, struct sec_devices *out, struct cl_err *e);
+/* Drops what is not among the names. */
+void sec_devices_keep(struct sec_devices *d, const struct cl_strv *names);
 /*
  * Why no sandbox may be given this device node, or NULL: memory, ports and the kernel's own
  * nodes, whole disks and what stands for them (DECISIONS C2). By the name alone; the driver
@@ -94,5 +96,7 @@ int sec_interfaces_parse(
  * same name inside, are CL_EREFUSED. */
 int sec_interfaces_select(const struct sec_interfaces *all, const struct cl_strv *patterns,
 	const char *secret, struct sec_interfaces *out, struct cl_err *e);
+/* Drops what is not among the names. */
+void sec_interfaces_keep(struct sec_interfaces *i, const struct cl_strv *names);
 
 #endif

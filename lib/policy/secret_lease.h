@@ -86,6 +86,14 @@ struct sec_mount {
 	bool writable;
 };
 
+/*
+ * What the run takes of the host's hardware, by name; NULL: all that it is granted. It comes with
+ * the project (capabilities.devices, capabilities.interfaces), so it can only take away.
+ */
+struct sec_pick {
+	const struct cl_strv *devices, *interfaces;
+};
+
 /* What one grant delivers. */
 struct sec_material {
 	char *grant_id, *secret_id, *secret_name;
@@ -118,14 +126,15 @@ struct sec_lease {
 	/* Every text to scrub from output; owned, wiped on release. */
 	struct cl_buf *secrets;
 	size_t nsecrets, secrets_cap;
+	struct sec_pick pick; /* given: what sec_lease_build narrows to; borrowed */
 };
 #define SEC_LEASE_INIT ((struct sec_lease){0})
 void sec_lease_release(struct sec_lease *l);
 #define cleanup_lease __attribute__((cleanup(sec_lease_release)))
 
 /*
- * Minimises n offers into *out, which is SEC_LEASE_INIT. An offer that cannot be delivered
- * becomes a refusal; the others are delivered. No offer at all is an empty lease. Never fails.
+ * Minimises n offers into *out, which is SEC_LEASE_INIT but for `pick`. An offer that cannot be delivered
+ * becomes a refusal; the others are delivered, but for one of which nothing was picked. No offer at all is an empty lease. Never fails.
  */
 void sec_lease_build(const struct sec_offer *offers, size_t n, int64_t now, struct sec_lease *out);
 

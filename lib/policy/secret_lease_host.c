@@ -148,12 +148,28 @@ static int device_twice(const struct sec_lease *l, const struct sec_devices *d, 
 	return 0;
 }
 
+/* What the grant opens and the run takes, which may be nothing. */
+static int open_devices(const struct sec_lease *l, const struct sec_offer *o,
+	struct sec_devices *some, struct cl_err *e)
+{
+	cleanup_devices struct sec_devices inv = SEC_DEVICES_INIT;
+	const struct sec_constraints *c = o->grant->constraints;
+
+	if (sec_devices_parse(o->payload, o->len, &inv, e) ||
+		sec_devices_select(
+			&inv, &c->list[SEC_DEVICES], c->writable, o->grant->secret_name, some, e))
+		return -1;
+	if (l->pick.devices)
+		sec_devices_keep(some, l->pick.devices);
+	return device_twice(l, some, o->grant->secret_name, e);
+}
+
 void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
 	cleanup_strv struct cl_strv all = CL_STRV_INIT;
 
 	for (size_t i = 0; i < n; i++) {
-		cleanup_devices struct sec_devices inv = SEC_DEVICES_INIT, some = SEC_DEVICES_INIT;
+		cleanup_devices struct sec_devices some = SEC_DEVICES_INIT;
 		const struct sec_grant *g = o[i].grant;
 		cleanup_strv struct cl_strv names = CL_STRV_INIT;
 		struct sec_material *m;
@@ -161,13 +177,12 @@ void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 
 		if (!mine(&o[i], SEC_HOST_DEVICE))
 			continue;
-		if (sec_devices_parse(o[i].payload, o[i].len, &inv, &e) ||
-			sec_devices_select(&inv, &g->constraints->list[SEC_DEVICES],
-				g->constraints->writable, g->secret_name, &some, &e) ||
-			device_twice(l, &some, g->secret_name, &e)) {
+		if (open_devices(l, &o[i], &some, &e)) {
 			sec_lease_refuse(l, g, &e);
 			continue;
 		}
+		if (!some.n)
+			continue;
 		m = sec_lease_material(l, g);
 		for (size_t k = 0; k < some.n; k++)
 			cl_strv_add(&names, some.v[k].name);
@@ -203,13 +218,27 @@ static int interface_twice(const struct sec_lease *l, const struct sec_interface
 	return 0;
 }
 
+static int open_interfaces(const struct sec_lease *l, const struct sec_offer *o,
+	struct sec_interfaces *some, struct cl_err *e)
+{
+	cleanup_interfaces struct sec_interfaces inv = SEC_INTERFACES_INIT;
+	const struct sec_constraints *c = o->grant->constraints;
+
+	if (sec_interfaces_parse(o->payload, o->len, &inv, e) ||
+		sec_interfaces_select(
+			&inv, &c->list[SEC_INTERFACES], o->grant->secret_name, some, e))
+		return -1;
+	if (l->pick.interfaces)
+		sec_interfaces_keep(some, l->pick.interfaces);
+	return interface_twice(l, some, o->grant->secret_name, e);
+}
+
 void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
 	cleanup_strv struct cl_strv all = CL_STRV_INIT;
 
 	for (size_t i = 0; i < n; i++) {
-		cleanup_interfaces struct sec_interfaces inv = SEC_INTERFACES_INIT,
-							 some = SEC_INTERFACES_INIT;
+		cleanup_interfaces struct sec_interfaces some = SEC_INTERFACES_INIT;
 		const struct sec_grant *g = o[i].grant;
 		cleanup_strv struct cl_strv names = CL_STRV_INIT;
 		struct sec_material *m;
@@ -217,13 +246,12 @@ void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t
 
 		if (!mine(&o[i], SEC_HOST_INTERFACE))
 			continue;
-		if (sec_interfaces_parse(o[i].payload, o[i].len, &inv, &e) ||
-			sec_interfaces_select(&inv, &g->constraints->list[SEC_INTERFACES],
-				g->secret_name, &some, &e) ||
-			interface_twice(l, &some, g->secret_name, &e)) {
+		if (open_interfaces(l, &o[i], &some, &e)) {
 			sec_lease_refuse(l, g, &e);
 			continue;
 		}
+		if (!some.n)
+			continue;
 		m = sec_lease_material(l, g);
 		for (size_t k = 0; k < some.n; k++)
 			cl_strv_add(&names, some.v[k].name);

@@ -72,6 +72,13 @@ int sys_open_nolinks(int dirfd, const char *path, int flags, struct cl_err *e)
 	return fd >= 0 ? fd : open_failed(path, errno, e);
 }
 
+int sys_open_in_root(int dirfd, const char *path, int flags, struct cl_err *e)
+{
+	int fd = openat2_retry(dirfd, path, flags, RESOLVE_IN_ROOT);
+
+	return fd >= 0 ? fd : open_failed(path, errno, e);
+}
+
 static int no_path(const char *path, struct cl_err *e)
 {
 	(void)cl_fail(e, CL_EDATA, "'%s' has no absolute path here", path);

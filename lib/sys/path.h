@@ -22,6 +22,11 @@
 int sys_open_beneath(int dirfd, const char *path, int flags, struct cl_err *e);
 /* The same, and no link at all is followed. */
 int sys_open_nolinks(int dirfd, const char *path, int flags, struct cl_err *e);
+/*
+ * The same with dirfd as the root directory: links, absolute ones and ".." too, are followed as
+ * if nothing were above it. Magic links are CL_EREFUSED here as well.
+ */
+int sys_open_in_root(int dirfd, const char *path, int flags, struct cl_err *e);
 
 /*
  * Opens the directory that `path` means (O_PATH, links followed: the caller chose it) and

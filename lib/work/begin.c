@@ -27,6 +27,8 @@ void work_begin_row(const struct work_spec *s, const char *driver, const char *h
 	row->deadline = s->timeout_ms ? row->started_at + s->timeout_ms : 0;
 	row->disk_limit_mb = s->limits.v[SB_DISK];
 	row->disk_limit_source = dup_or_null(s->disk_source);
+	sj->pick = (struct sec_pick){
+		s->has_devices ? &s->devices : NULL, s->has_interfaces ? &s->interfaces : NULL};
 }
 
 /*

@@ -194,6 +194,7 @@ int lease_case_open(
 
 	d->k = k;
 	d->now = r->now ? r->now : k->now;
+	d->lease.pick = r->pick;
 	d->who = (struct sec_requester){r->project, executor, &d->labels};
 	d->lease.longest = k->cfg.lease_seconds;
 	if (r->labels ? copy_labels(r->labels, &d->labels, e)

@@ -28,6 +28,9 @@ struct lease_request {
 	/* What the hub records of the executor; NULL: those of its configuration. */
 	const struct sec_labels *labels;
 	int64_t now; /* Unix milliseconds; 0: when the key's holder began */
+	/* What the project takes of the host's hardware. lease_take refuses a name that nothing
+	 * lends: CL_EREFUSED, constraint "devices" or "interfaces". */
+	struct sec_pick pick;
 };
 
 /* ---- a lease as it is held: everything points into one locked, wiped block of memory ---- */

@@ -124,16 +124,36 @@ static int ask(const struct lease_ask *a, const char *verb, const char *question
 	return sys_spawn(&s, &pid, e) || answer(&t, pid, !strcmp(verb, "renew"), out, e) ? -1 : 0;
 }
 
+/* A list of names, or nothing where there is none. */
+static int add_names(json_t *o, const char *key, const struct cl_strv *names)
+{
+	json_t *list;
+
+	if (!names)
+		return 0;
+	list = json_array();
+	for (size_t i = 0; i < names->n; i++)
+		if (json_array_append_new(list, json_string(names->v[i]))) {
+			json_decref(list);
+			return -1;
+		}
+	return json_object_set_new(o, key, list);
+}
+
 int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,
 	struct cl_err *e)
 {
 	json_t *o = json_pack("{s:s*, s:s*, s:s*, s:s*}", "run_id", r->run_id, "sandbox",
 		r->sandbox, "project", r->project, "executor", r->executor);
-	cleanup_free char *text = o ? cl_json_text(o) : NULL;
+	cleanup_free char *text = NULL;
 
+	if (o && !add_names(o, "devices", r->pick.devices) &&
+		!add_names(o, "interfaces", r->pick.interfaces))
+		text = cl_json_text(o);
 	json_decref(o);
 	if (!text)
-		return cl_fail(e, CL_EDATA, "a project or an executor whose name is no UTF-8");
+		return cl_fail(
+			e, CL_EDATA, "a project, an executor or a device whose name is no UTF-8");
 	return ask(a, "take", text, out, e);
 }
 

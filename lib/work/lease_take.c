@@ -197,6 +197,10 @@ static int try_take(struct keyed *k, const struct lease_request *r, struct lease
 	c.lend = true;
 	if (lease_judge(&c, k, r, e))
 		return -1;
+	if (lease_picked(&c, e)) {
+		app_token_undo(&c, true, "the lease was not made");
+		return -1;
+	}
 	app_token_undo(&c, false, "it is not delivered");
 	if (c.lease.nmaterials)
 		lease_place(&c.lease, id);

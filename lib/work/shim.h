@@ -9,7 +9,9 @@
 #define CL_WORK_SHIM_H
 
 #include "base/buf.h"
+#include "policy/secret_lease.h"
 #include "store/run.h"
+#include "sys/device.h"
 #include "work/rundir.h"
 
 #include <jansson.h>
@@ -63,7 +65,10 @@ struct shim_job {
 	bool lend;            /* something may be granted to it: ask */
 	const char *key_file; /* what opens it, as who started the run had it; NULL: the hub's */
 	int key_fd;           /* or the key itself (work/key_pass.h); 0: none */
-	bool attached;        /* a client will attach: output waits for it */
+	struct sec_pick pick; /* what the run takes of the host's hardware; borrowed */
+	/* Why this executor gives a sandbox none of the host's devices; NULL: it does. */
+	const char *no_devices;
+	bool attached; /* a client will attach: output waits for it */
 	bool wants_stdin;
 	int64_t started_mono; /* row.started_at on the boot clock, which nobody can set */
 	int64_t min_free_mb;  /* 0: no floor */
@@ -111,6 +116,20 @@ struct shim_repos {
 };
 #define SHIM_REPOS_INIT ((struct shim_repos){0})
 const struct shim_repos *shim_lent_repos(const struct shim *s);
+/* A device of the host that the run is lent. Owned by the shim. */
+struct shim_device {
+	char *name, *source, *target; /* source as granted, target below /dev */
+	char *secret, *grant_id;
+	enum sec_access access;
+	struct sys_device node; /* what the source led to when the lease was made */
+};
+struct shim_devices {
+	struct shim_device *v;
+	size_t n, cap;
+};
+#define SHIM_DEVICES      16
+#define SHIM_DEVICES_INIT ((struct shim_devices){0})
+const struct shim_devices *shim_lent_devices(const struct shim *s);
 /* Where the sandbox is to have rundir's lease/files; NULL: it is lent nothing. */
 const char *shim_lease_dir(const struct shim *s);
 /* Signals the workload's first process by its pidfd; one that has ended is success. */

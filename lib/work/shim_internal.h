@@ -39,6 +39,7 @@ struct shim_lent {
 	int env_watch; /* until the variables were read; -1 */
 	int64_t expires_at;
 	struct shim_repos repos;
+	struct shim_devices devices;
 	json_t *said;    /* for who asked for the run: what was lent and what was refused */
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
@@ -160,6 +161,13 @@ void shim_lent_end(struct shim *s);
  */
 int shim_repos_take(struct shim_repos *r, const struct lease *l, struct cl_err *e);
 void shim_repos_release(struct shim_repos *r);
+/*
+ * shim_hardware.c. What of the host's hardware the driver is to pass in, as it is now. CL_EREFUSED,
+ * constraint devices or interfaces, where this executor passes none, and for a device that is not
+ * there or is for no sandbox.
+ */
+int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e);
+void shim_devices_release(struct shim_devices *d);
 /* shim_end.c */
 /*
  * Writes down that it runs. It runs: a busy store is a note and another try (DECISIONS D14).

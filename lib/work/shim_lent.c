@@ -81,26 +81,6 @@ static void parts_make(const struct lease *l, const struct shim_repos *r, struct
 	p->d.redact = p->redact;
 }
 
-/* Devices and interfaces are lent by other means than files, and there are none. */
-static int deliverable(const struct lease *l, struct cl_err *e)
-{
-	for (size_t i = 0; i < l->nitems; i++) {
-		const struct lease_item *it = &l->items[i];
-		const char *what = it->ndevices ? "devices" : it->ninterfaces ? "interfaces" : NULL;
-
-		if (!what)
-			continue;
-		(void)cl_fail(e, CL_EREFUSED,
-			"the grant of '%s' (%s) is for this run, and this driver cannot deliver a "
-			"%s",
-			it->name, it->grant_id, sec_kinds[it->kind].name);
-		(void)cl_constraint(e, what);
-		return cl_fix(e, "revoke it, or grant it to others: cloop secret revoke %s",
-			it->grant_id);
-	}
-	return 0;
-}
-
 /* ---- taking ---- */
 
 /* What was not delivered, for the command that asked for the run. */
@@ -178,7 +158,8 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	const struct lease_request r = {.run_id = row->run_id,
 		.sandbox = row->id,
 		.project = row->project,
-		.executor = row->executor_id};
+		.executor = row->executor_id,
+		.pick = s->job.pick};
 	const struct lease_ask ask = asking(s);
 	cleanup_held struct lease *l = NULL;
 	struct parts p;
@@ -193,7 +174,7 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	if (!l->nitems)
 		return 0;
 	s->lent.id = cl_strdup(l->id);
-	rc = deliverable(l, e) || shim_repos_take(&s->lent.repos, l, e) ? -1 : 0;
+	rc = shim_hardware_take(s, l, e) || shim_repos_take(&s->lent.repos, l, e) ? -1 : 0;
 	if (!rc) {
 		parts_make(l, &s->lent.repos, &p);
 		rc = delivery_make(&s->rd, &p.d, s->job.uid, s->job.gid, e);
@@ -340,12 +321,11 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 			s->lent.ending = true;
 			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
-		} else if (how & SEC_BY_MOUNT) {
+		} else if (how & (SEC_BY_MOUNT | SEC_BY_DEVICE | SEC_BY_INTERFACE)) {
 			if (++bound > s->lent.bound)
 				shim_note(s, "lease",
-					"'%s' (%s) was taken back; what is bound into the sandbox "
-					"stays "
-					"until the run ends: 'cloop runs stop' ends it",
+					"'%s' (%s) was taken back; what is in the sandbox of it "
+					"stays until the run ends: 'cloop runs stop' ends it",
 					b->secret_name, b->grant_id);
 		} else {
 			shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name,
@@ -591,6 +571,7 @@ void shim_lent_end(struct shim *s)
 		lease_release(s->store, &actor, s->lent.id, "the run is over", &e))
 		shim_note(s, "lease", "its end could not be recorded: %s", e.msg);
 	shim_repos_release(&s->lent.repos);
+	shim_devices_release(&s->lent.devices);
 	free(s->lent.id);
 	free(s->lent.dir);
 	s->lent.id = s->lent.dir = NULL;

@@ -9,6 +9,8 @@ void work_spec_release(struct work_spec *s)
 	cl_strv_release(&s->argv);
 	cl_strv_release(&s->env);
 	cl_strv_release(&s->setup);
+	cl_strv_release(&s->devices);
+	cl_strv_release(&s->interfaces);
 	eg_stack_release(&s->egress);
 	cfg_release(&s->cfg);
 	cl_doc_release(&s->doc);
@@ -193,15 +195,19 @@ static int read_labels(struct work_spec *s, struct cl_err *e)
 
 static int read_lease(struct work_spec *s, struct cl_err *e)
 {
-	static const char *const keys[] = {"key_file", "key_passed"};
+	static const char *const keys[] = {"key_file", "key_passed", "devices", "interfaces"};
 	json_t *m = NULL;
 
 	if (cl_doc_map(&s->doc, s->doc.root, "lease", &m, e) ||
 		cl_doc_closed(&s->doc, m, "lease", keys, CL_ARRAY_LEN(keys), e) ||
 		cl_doc_str(&s->doc, m, "key_file", &s->key_file, e) ||
-		cl_doc_bool(&s->doc, m, "key_passed", &s->key_passed, e))
+		cl_doc_bool(&s->doc, m, "key_passed", &s->key_passed, e) ||
+		cl_doc_strv(&s->doc, m, "devices", SB_MAX_DEVICES, &s->devices, e) ||
+		cl_doc_strv(&s->doc, m, "interfaces", SB_MAX_INTERFACES, &s->interfaces, e))
 		return -1;
 	s->lend = m != NULL;
+	s->has_devices = m && cl_doc_has(m, "devices");
+	s->has_interfaces = m && cl_doc_has(m, "interfaces");
 	if (s->key_file && *s->key_file != '/')
 		return cl_doc_fail(&s->doc, m, "key_file", 0, CL_EDATA, e,
 			"'key_file' must be an absolute path");

@@ -53,6 +53,10 @@ struct work_spec {
 	bool lend;              /* something may be granted to the run: the driver asks for it */
 	const char *key_file;   /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
 	bool key_passed;        /* CLOOP_SECRET_KEY of who runs it comes as a descriptor */
+	/* Names of the hardware that the project takes of what is granted; where has_* is false,
+	 * all of it. */
+	struct cl_strv devices, interfaces;
+	bool has_devices, has_interfaces;
 };
 #define WORK_SPEC_INIT ((struct work_spec){.doc = CL_DOC_INIT, .cfg = CFG_INIT})
 void work_spec_release(struct work_spec *s);

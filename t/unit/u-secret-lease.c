@@ -304,6 +304,43 @@ void test_host__repos_devices_interfaces(void)
 	unmake(m, 4);
 }
 
+/* What a project picks only takes away: no access grows, and a grant that is left with nothing is
+ * neither delivered nor refused. */
+void test_host__a_project_picks(void)
+{
+	cleanup_lease struct sec_lease l = SEC_LEASE_INIT, none = SEC_LEASE_INIT;
+	cleanup_strv struct cl_strv picked = CL_STRV_INIT, nothing = CL_STRV_INIT;
+	struct made m[3];
+	struct sec_offer o[3];
+
+	make(&m[0], &o[0], "bench-hw", "host_device", "{\"devices\":[\"*\"]}",
+		"serial0=/dev/ttyUSB0\nserial1=/dev/ttyUSB1\n");
+	/* The same name as one of the first, which nobody takes of it then. */
+	make(&m[1], &o[1], "bench-2", "host_device", "{\"devices\":[\"*\"],\"writable\":true}",
+		"other=/dev/ttyUSB1\n");
+	make(&m[2], &o[2], "bench-net", "host_interface", "{\"interfaces\":[\"*\"]}",
+		"dut=bench-sbx\nlab=enp3s0\n");
+	cl_strv_add(&picked, "serial0");
+	cl_strv_add(&picked, "lab");
+	cl_strv_add(&picked, "nobody's");
+	l.pick = (struct sec_pick){&picked, &picked};
+	sec_lease_build(o, 3, NOW, &l);
+	CHECK_INT(l.nrefused, 0);
+	CHECK_INT(l.nmaterials, 2);
+	CHECK_STR(l.materials[0].delivers.p, "host devices: serial0");
+	CHECK_INT(l.materials[0].devices.n, 1);
+	CHECK_INT(l.materials[0].devices.v[0].access, SEC_R);
+	CHECK_STR(l.materials[1].delivers.p, "host interfaces: lab");
+	CHECK_STR(var(&l, "CLOOP_HOST_DEVICES"), "serial0");
+	CHECK_STR(var(&l, "CLOOP_HOST_INTERFACES"), "lab");
+	none.pick = (struct sec_pick){&nothing, &nothing};
+	sec_lease_build(o, 3, NOW, &none);
+	CHECK_INT(none.nrefused, 0);
+	CHECK_INT(none.nmaterials, 0);
+	CHECK(!sec_lease_var(&none, "CLOOP_HOST_DEVICES"));
+	unmake(m, 3);
+}
+
 static const char kube[] =
 	"current-context: prod\ncontexts:\n- {name: prod, context: {cluster: p, user: pu, "
 	"namespace: x}}\n"

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hardware of the host that a run is lent: what it is at this moment, for the driver to pass in. */
+#include "work/shim_internal.h"
+#include "base/mem.h"
+#include "policy/secret_kind.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void shim_devices_release(struct shim_devices *d)
+{
+	for (size_t i = 0; i < d->n; i++) {
+		free(d->v[i].name);
+		free(d->v[i].source);
+		free(d->v[i].target);
+		free(d->v[i].secret);
+		free(d->v[i].grant_id);
+		sys_device_release(&d->v[i].node);
+	}
+	free(d->v);
+	*d = SHIM_DEVICES_INIT;
+}
+
+const struct shim_devices *shim_lent_devices(const struct shim *s)
+{
+	return &s->lent.devices;
+}
+
+/* The grant and the executor do not go together, and whoever pressed Run is told both. */
+static int cannot(const struct shim *s, const struct lease_item *it, const char *name,
+	const char *why, struct cl_err *e)
+{
+	const char *what = it->ndevices ? "devices" : "interfaces";
+
+	(void)cl_fail(e, CL_EREFUSED,
+		"executor '%s' cannot give a sandbox %s of its host (%s), and '%s' is granted to "
+		"this run: %s '%s' (%s)",
+		s->job.row.executor_id, what, why, name, sec_kinds[it->kind].name, it->name,
+		it->grant_id);
+	(void)cl_constraint(e, what);
+	return cl_fix(e,
+		"bind the project to a container executor under runc or crun on the host that has "
+		"it, or revoke the grant: cloop secret revoke %s",
+		it->grant_id);
+}
+
+/* The inventory is written without the hardware: this is the first look at what it names. */
+static int look(const struct lease_item *it, const struct lease_device *d, struct sys_device *node,
+	struct cl_err *e)
+{
+	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const char *why;
+	bool own;
+
+	if (root < 0)
+		return cl_fail(e, CL_EOS, "cannot open '/'");
+	if (sys_device_find(root, d->source, node, e)) {
+		if (e->code == CL_ENOTFOUND)
+			(void)cl_fix(e, "plug it in, or correct the inventory of '%s'", it->name);
+		return -1;
+	}
+	why = sec_node_forbidden(&node->node);
+	if (why) {
+		(void)cl_fail(e, CL_EREFUSED, "'%s' is %s %u:%u (%s%s), which %s", d->source,
+			node->node.block ? "block device" : "character device", node->node.major,
+			node->node.minor, node->node.path,
+			*node->node.kernel ? "" : ", unknown to the kernel", why);
+		return cl_fix(e, "take it out of the inventory of '%s'", it->name);
+	}
+	why = sec_target_taken(d->target, &node->node, &own);
+	if (!why)
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED, "'%s' cannot be at '%s' in a sandbox, which %s", d->source,
+		d->target, why);
+	return cl_fix(e, "give it another target in the inventory of '%s': %s=%s:/dev/NAME",
+		it->name, d->name, d->source);
+}
+
+static int add(struct shim_devices *all, const struct lease_item *it, const struct lease_device *d,
+	struct cl_err *e)
+{
+	cleanup_device struct sys_device node = SYS_DEVICE_INIT;
+
+	if (all->n == SHIM_DEVICES) {
+		(void)cl_fail(e, CL_EREFUSED, "more than %d devices are granted to this run",
+			SHIM_DEVICES);
+		(void)cl_fix(e, "name the ones that it needs in capabilities.devices");
+		return cl_constraint(e, "devices");
+	}
+	if (look(it, d, &node, e)) {
+		(void)cl_wrap(e, "device '%s' of '%s' (%s)", d->name, it->name, it->grant_id);
+		e->code = e->code == CL_ENOTFOUND ? CL_EREFUSED : e->code;
+		return cl_constraint(e, "devices");
+	}
+	all->v = cl_grow(all->v, &all->cap, all->n + 1, sizeof(*all->v));
+	all->v[all->n++] = (struct shim_device){.name = cl_strdup(d->name),
+		.source = cl_strdup(d->source),
+		.target = cl_strdup(d->target),
+		.secret = cl_strdup(it->name),
+		.grant_id = cl_strdup(it->grant_id),
+		.access = d->access,
+		.node = node};
+	node = SYS_DEVICE_INIT;
+	return 0;
+}
+
+int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e)
+{
+	for (size_t i = 0; i < l->nitems; i++) {
+		const struct lease_item *it = &l->items[i];
+
+		if (it->ninterfaces)
+			return cannot(s, it, it->interfaces[0].name,
+				"this release moves no interface", e);
+		if (it->ndevices && s->job.no_devices)
+			return cannot(s, it, it->devices[0].name, s->job.no_devices, e);
+		for (size_t k = 0; k < it->ndevices; k++)
+			if (add(&s->lent.devices, it, &it->devices[k], e))
+				return -1;
+	}
+	return 0;
+}
