@@ -53,7 +53,7 @@ ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l)
 # A command has a table. What has none runs inside a sandbox, or is a part of a command that links
 # what the command itself need not.
 COMMANDS := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c))))
-STATIC := cloop-init cloop-isolation-probe cloop-confine-test
+STATIC := cloop-init cloop-isolation-probe cloop-confine-test cloop-device-trial
 PARTS := $(filter-out $(COMMANDS) $(STATIC),$(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/main.c)))))
 PROGRAMS := $(addprefix $(BIN)/,$(COMMANDS) $(PARTS) $(STATIC))
 UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))

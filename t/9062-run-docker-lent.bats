@@ -18,7 +18,10 @@ setup_file() {
 	cloop secret grant deploy-pat --to "project:$P" --repos 'myorg/*' >/dev/null
 	printf '%s\n' planted-env-value-1 ghp_plantedtokenvalue0003 > "$T/values"
 }
-teardown_file() { hub_down; }
+teardown_file() {
+	[ -z "${T:-}" ] || rm -f "/dev/clt-${T##*.}-"*
+	hub_down
+}
 
 @test "docker: the sandbox has its lease, and neither the daemon nor the output has a value" {
 	id=$(run_in --detach -- sh -c 'echo "up ${#API_KEY} $API_KEY"; stat -c "%n %a %u" "$CLOOP_LEASE_DIR"/*token
@@ -39,4 +42,21 @@ runs"
 	same "$(leftovers)" ''
 	run ! grep -F " $T/run" /proc/self/mounts
 	same "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" "$ENGINE_DIR" "$HUB" "$T/run" 2>/dev/null)" ''
+}
+
+@test "docker: a device stands where it was granted, for reading alone where that was granted" {
+	local n=/dev/clt-${T##*.}
+	mknod "$n-a" c 1 5 && chmod 666 "$n-a" || skip "no device nodes can be made here"
+	printf 'a=%s-a:/dev/a\nb=%s-a:/dev/b:r\n' "$n" "$n" | cloop secret mint bench --kind host_device > /dev/null
+	g=$(cloop secret grant bench --to "project:$P" --devices '*' --writable --json | jq -r .id)
+	exits 0 run_in -- sh -c 'echo "$CLOOP_HOST_DEVICES"; stat -c "%n %a %t:%T" /dev/a /dev/b; echo x > /dev/a && echo written; (echo x > /dev/b) 2>/dev/null || echo "not written"'
+	cloop secret revoke "$g" > /dev/null
+	same "$output" $'a,b\n/dev/a 666 1:5\n/dev/b 444 1:5\nwritten\nnot written'
+	same "$(leftovers)" ''
+	run ! grep -F " $T/run" /proc/self/mounts
+	if [ -c /dev/fuse ] && [ -c /dev/loop-control ]; then
+		exits 0 cloop exec-container device-trial < <(jq -nc --arg i "$IMAGE" --arg h "$HUB" '{executor: {enabled: true, runtime: "docker", image: $i}, hub: $h}')
+		same "$(jq -r .verdict <<< "$output")" ok
+		has "$(jq -r .detail <<< "$output")" 'device rules of docker under'
+	fi
 }

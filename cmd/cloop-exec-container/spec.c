@@ -33,6 +33,13 @@ static const struct cl_example probe_examples[] = {
 	{0},
 };
 
+static const struct cl_example device_trial_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
+	 "exec-container device-trial",
+		"whether a device that is granted for reading can be written to", true},
+	{0},
+};
+
 static const struct cl_exit prepare_exits[] = {
 	{1, "the image is refused, or a setup step failed"},
 	{0},
@@ -82,6 +89,10 @@ static const struct cl_verb verbs[] = {
 		.summary = "read evidence of the kernel that serves this executor's sandboxes",
 		.examples = probe_examples,
 		.run = cmd_probe},
+	{.name = "device-trial",
+		.summary = "try whether the engine's device rules hold a read-only device",
+		.examples = device_trial_examples,
+		.run = cmd_device_trial},
 	{.name = "prepare",
 		.summary = "judge, find and pin the image of a spec, and build its setup",
 		.exits = prepare_exits,

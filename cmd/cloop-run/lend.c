@@ -62,7 +62,6 @@ json_t *run_lease_json(const struct run_plan *p)
 	const char *key = getenv("CLOOP_SECRET_KEY_FILE");
 	/* The driver works elsewhere; a path that is none it refuses by itself. */
 	cleanup_free char *real = p->lend && key && *key ? realpath(key, NULL) : NULL;
-
 	json_t *o;
 
 	if (!p->lend)
