@@ -110,6 +110,14 @@ audits() { cloop hub audit list --json --action "$1" | jq -c "$2"; }
 	same "$(state_of "$S")" running
 }
 
+@test "a workload whose run directory is another than ours is ended, too" {
+	CLOOP_RUN_DIR=$T/other begin a --task T-dir
+	unreachable a
+	exits 0 sweep
+	same "$(runs T-dir)" 2
+	same "$(sql "select state from handle where id = '$H'")" ended
+}
+
 @test "no other executor: it is given up at once, and the journal says why" {
 	fleet a
 	begin a --task T-3

@@ -216,13 +216,14 @@ static void end_leases(struct failover *f, struct store *s, const char *run_id)
 }
 
 /* True when nothing of it runs any more on this host, where its supervisor is. */
-static bool end_workload(struct failover *f, struct store *s, const char *run_id)
+static bool end_workload(struct store *s, const char *run_id)
 {
 	int64_t until = sys_mono_ms() + ENDING_MS;
 
 	for (bool asked = false;; sys_sleep_ms(100)) {
 		cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
 		cleanup_rundir struct rundir rd = {0};
+		cleanup_free char *base = NULL;
 		struct cl_err e;
 		json_t *msg;
 
@@ -234,7 +235,8 @@ static bool end_workload(struct failover *f, struct store *s, const char *run_id
 			return false;
 		if (asked)
 			continue;
-		rundir_init(&rd, f->run_base, h.id);
+		base = work_base_of(&h);
+		rundir_init(&rd, base, h.id);
 		msg = json_pack("{s:s, s:i}", "op", "stop", "grace_ms", 0);
 		asked = !control_ask(rd.sock, msg, &e);
 		json_decref(msg);
@@ -270,7 +272,7 @@ static void claim_one(struct failover *f, struct store *s, const struct store_se
 	tell_claim(f, r, got);
 	end_leases(f, s, r->run_id);
 	/* One that is started again is ended when somebody takes that on. */
-	if (got != CLAIM_REQUEUED && !end_workload(f, s, r->run_id))
+	if (got != CLAIM_REQUEUED && !end_workload(s, r->run_id))
 		cl_strv_addf(
 			&f->troubles, "failover: the workload of %s has not ended yet", r->run_id);
 }
@@ -370,7 +372,7 @@ static void start_one(struct failover *f, struct store *s, const struct store_se
 	if (!mine)
 		return;
 	end_leases(f, s, r->run_id);
-	if (!end_workload(f, s, r->run_id)) {
+	if (!end_workload(s, r->run_id)) {
 		cl_strv_addf(&f->notes, "%s is not started again yet: its workload has not ended",
 			r->run_id);
 		return;
