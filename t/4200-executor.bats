@@ -153,3 +153,15 @@ setup() { fleet_hub; }
 		same "$(jq -r '.error | .constraint + " " + .remediation' <<< "$stderr")" "executor did you mean 'bench'?"
 	done
 }
+
+@test "a sweep that hangs does not hold a drain beyond its time" {
+	live c-00000000000a box
+	mkdir "$D/bin"
+	cp "$BIN/cloop-executor" "$D/bin"
+	printf '#!/bin/sh\nexec sleep 3000\n' > "$D/bin/cloop-sweep"
+	chmod 755 "$D/bin/cloop-sweep"
+	# A bound, and no time: a sweep of its own would have a minute.
+	exits 2 timeout 50 "$D/bin/cloop-executor" drain box --timeout 1s
+	has "$output" 'box: 1 still in flight after 1s; it stays draining'
+	has "$stderr" 'what is left behind could not be settled'
+}

@@ -159,6 +159,22 @@ pids 600 300 300 (executor)"
 	exits 65 cloop executor limits nosuch --cpu 1
 }
 
+@test "a group with very many members is one of the caller's all the same" {
+	need root unshare
+	local D=$BATS_TEST_TMPDIR
+	cp /etc/group "$D/group"
+	{ printf 'crowd:x:54321:'; seq -s, -f 'member%06.0f' 1 9000; } >> "$D/group"
+	# shellcheck disable=SC2016 # the inner shell's
+	crowd() {
+		unshare --mount bash -c 'mount --bind "$1" /etc/group && exec setpriv --regid 54321 --clear-groups "${@:2}"' - "$D/group" "$@"
+	}
+	exits 0 crowd cloop executor access box --add group:crowd
+	run --separate-stderr crowd cloop run --trace-steps -p "$P" -e box -- true
+	lacks "$stderr" 'is restricted'
+	exits 125 cloop run -p "$P" -e box -- true
+	has "$stderr" 'is restricted'
+}
+
 @test "plain processes of this host are nobody's default, and strict mode puts them out" {
 	printf '  local: {enabled: true}\n  allow_host_process: true\n' >> "$HUB/.cloop/config.yaml"
 	has "$(cloop executor list | tr -s ' ')" "local localprocess none unfiltered cloop-exec-local, only by name, no isolation"

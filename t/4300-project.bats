@@ -226,3 +226,26 @@ paths() { cloop project list --json | jq -r .path; }
 	has "$output" "there is no directory"
 	exits 0 cloop project remove "$P"
 }
+
+@test "what its owner puts in the place of a directory that is being made is never one the hub made" {
+	need root setpriv
+	local theirs precious made
+	mkdir -p "$ROOT/mine/keep"
+	chown -R 1000:1000 "$ROOT/mine"
+	precious=$(stat -c %i "$ROOT/mine/keep")
+	echo dear > "$ROOT/mine/keep/file"
+	# As fast as can be: away with what is made, and the other in its place.
+	timeout 120 setpriv --reuid 1000 --regid 1000 --clear-groups bash -c 'cd "$1" || exit
+		while [ ! -e stop ]; do [ -d new ] && mv -T new made.$((n += 1)) && mv -T keep new; [ -e new/file ] && sleep 0.02 && mv -T new keep; done 2>/dev/null' \
+		- "$ROOT/mine" 3>&- &
+	theirs=$!
+	for _ in {1..15}; do
+		timeout 60 cloop project add --create "$ROOT/mine/new" > /dev/null 2>&1 || true
+		made=$(sql "SELECT coalesce(made, '') FROM project WHERE path = '$ROOT/mine/new'")
+		lacks ":$made:" ":$precious:"
+		cloop project remove "$ROOT/mine/new" > /dev/null 2>&1 || true
+	done
+	: > "$ROOT/mine/stop"
+	wait "$theirs" || true
+	same "$(cat "$ROOT"/mine/*/file)" dear
+}

@@ -34,6 +34,31 @@ holds() {
 	lacks "$(readelf -l "$BIN/cloop-confine-test")" INTERP
 }
 
+@test "a file of the sandbox's own image is no leak, on whatever its layers lie" {
+	local d=$BATS_TEST_TMPDIR/o
+	mkdir "$d"
+	# shellcheck disable=SC2016 # the inner shell's
+	run --separate-stderr timeout 60 unshare --mount bash -ec '
+		mount -t tmpfs low "$1" && cd "$1"
+		mkdir low up top low/etc low/proc
+		mount -t tmpfs up up
+		mkdir up/u up/w
+		echo secret > low/etc/shadow
+		cp "$2" low/try
+		mount -t overlay -o "xino=off,lowerdir=low,upperdir=up/u,workdir=up/w" over top
+		# Two devices, one mount: else this shows nothing.
+		[ "$(stat -c %d top)" != "$(stat -c %d top/etc/shadow)" ]
+		chroot top /try paths.shadow
+		# What somebody binds there is another mount.
+		mount --bind up/.. top/proc
+		echo theirs > up/../hosts.shadow; mount --bind hosts.shadow top/etc/shadow
+		! chroot top /try paths.shadow' - "$d" "$BIN/cloop-confine-test"
+	same "$status" 0
+	has "$output" 'ok 1 - paths.shadow'
+	has "$output" '# 1 attempts: 1 failed as they should'
+	has "$output" 'not ok'
+}
+
 @test "runc without a network: every attempt fails" {
 	hub_config_none
 	exits 0 tries --json

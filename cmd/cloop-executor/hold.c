@@ -12,7 +12,8 @@
 #define POLL_MS     500
 #define SWEEP_EVERY 30000
 #define SWEEP_MOST  60000
-#define TIMED_OUT   2 /* exit status of drain */
+#define SWEEP_LEAST 5000 /* also when less is left: one stale row must not make a drain time out */
+#define TIMED_OUT   2    /* exit status of drain */
 
 /* What one of the three does to an executor's health; false: nothing to do. */
 typedef bool (*change_fn)(struct hl_health *h, const char *why, int64_t now);
@@ -143,7 +144,7 @@ int cmd_executor_uncordon(struct cl_ctx *c, struct cl_err *e)
  * Rows of workloads that are gone would be waited for in vain: what a sweep can settle, it does. A
  * process of its own, so that nothing else here loads what a sweep takes.
  */
-static void settle(struct cl_ctx *c, const struct fleet_cmd *f)
+static void settle(struct cl_ctx *c, const struct fleet_cmd *f, int64_t most_ms)
 {
 	cleanup_free char *path = cl_sibling("cloop-sweep");
 	char name[] = "cloop-sweep", dir[] = "-C", only[] = "--only",
@@ -156,7 +157,7 @@ static void settle(struct cl_ctx *c, const struct fleet_cmd *f)
 	r.spawn.path = path;
 	r.spawn.argv = argv;
 	r.spawn.envp = environ;
-	r.timeout_ms = SWEEP_MOST;
+	r.timeout_ms = most_ms < SWEEP_LEAST ? SWEEP_LEAST : most_ms;
 	if (sys_run(&r, &e)) {
 		cl_warn(c, "what is left behind could not be settled: %s", e.msg);
 		return;
@@ -190,7 +191,9 @@ static int wait_for(struct cl_ctx *c, struct fleet_cmd *f, const struct work_nod
 			progress(c, n, *left);
 		said = *left;
 		if (now - swept >= SWEEP_EVERY) {
-			settle(c, f);
+			int64_t rest = start + timeout_ms - now;
+
+			settle(c, f, timeout_ms && rest < SWEEP_MOST ? rest : SWEEP_MOST);
 			swept = now;
 			continue;
 		}

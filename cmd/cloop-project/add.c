@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "sys/path.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -182,6 +183,35 @@ static int open_parent(struct adding *a, char **name, struct cl_err *e)
 	return cl_fix(e, "mkdir -p '%s', then try again", parent);
 }
 
+static int not_made(const struct adding *a, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED, "'%s' is not the directory that was made", a->at.path);
+	(void)cl_slug(e, "project_unconfined");
+	(void)cl_constraint(e, "project");
+	return cl_fix(e, "find out who puts something else there, and try again");
+}
+
+/*
+ * Who may write to the parent can put another directory there before we open it, and what the hub
+ * has made it may one day delete: so it is the owner's, and nothing is in it.
+ */
+static bool still_new(int fd, uid_t owner)
+{
+	cleanup_fd int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = again < 0 ? NULL : fdopendir(again);
+	const struct dirent *de;
+	bool empty = d != NULL;
+	struct stat st;
+
+	while (empty && (de = readdir(d)))
+		empty = !strcmp(de->d_name, ".") || !strcmp(de->d_name, "..");
+	if (d) {
+		(void)cl_steal_fd(&again);
+		(void)closedir(d);
+	}
+	return empty && !fstat(fd, &st) && st.st_uid == owner;
+}
+
 /*
  * As its owner; where only root may write, and so nobody can put something else in its place, root
  * makes it and gives it away.
@@ -201,7 +231,7 @@ static int make_dir(struct adding *a, const char *name, int *fd, struct cl_err *
 	*fd = openat(a->parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (*fd < 0 || (roots && fchown(*fd, a->uid, a->gid)))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot give '%s' to its owner", a->at.path);
-	return 0;
+	return still_new(*fd, a->uid) ? 0 : not_made(a, e);
 }
 
 /* What was made is judged again: it is that very directory, and overlaps nothing. */
@@ -213,12 +243,8 @@ static int judge_again(struct adding *a, int fd, struct cl_err *e)
 	if (work_confine(a->p.store, &a->p.hub, &a->p.cfg, a->at.path, CONFINE_CREATE, &now, e))
 		return -1;
 	there = now.fd < 0 ? cl_strdup("") : project_identity(now.fd);
-	if (strcmp(made, there) != 0 || !*made || strcmp(now.path, a->at.path) != 0) {
-		(void)cl_fail(
-			e, CL_EREFUSED, "'%s' is not the directory that was made", a->at.path);
-		(void)cl_slug(e, "project_unconfined");
-		return cl_constraint(e, "project");
-	}
+	if (strcmp(made, there) != 0 || !*made || strcmp(now.path, a->at.path) != 0)
+		return not_made(a, e);
 	/* Only what the hub made itself, in the projects root, does it ever delete. */
 	if (now.facts.root.n && confine_within(now.facts.root.v[0], now.path)) {
 		free(a->row.made);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Names of the machine's users. */
+/* Names of the machine's users and groups. */
 #ifndef CL_SYS_USER_H
 #define CL_SYS_USER_H
 
@@ -11,5 +11,7 @@
  * into this process: it may be linked statically, may hold a key, and has no time for them.
  */
 char *sys_user_name(uid_t uid);
+/* The name of a group likewise, from /etc/group; however many members it has. */
+char *sys_group_name(gid_t gid);
 
 #endif

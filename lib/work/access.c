@@ -5,7 +5,6 @@
 #include "store/fleet.h"
 #include "sys/user.h"
 
-#include <grp.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -18,12 +17,10 @@ void work_who_release(struct work_who *w)
 
 static void add_group(gid_t gid, struct cl_strv *out)
 {
-	struct group g, *found = NULL;
-	char space[16384];
+	cleanup_free char *name = sys_group_name(gid);
 
-	(void)getgrgid_r(gid, &g, space, sizeof(space), &found);
-	if (found)
-		cl_strv_add(out, found->gr_name);
+	if (name)
+		cl_strv_add(out, name);
 }
 
 void work_who(struct work_who *out)
