@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define PREFLIGHT_MS (2 * 60 * 1000LL)
+#define TRIAL_MS     (60 * 1000)
 #define FATAL        2
 
 /* One line, and its remedy; texts are a driver's, so they are masked. */
@@ -126,6 +127,45 @@ static void try_revocation(const struct fleet_cmd *f, const struct cfg_executor 
 			true);
 }
 
+/* What was tried is no longer what could not be known. */
+static void forget_warning(json_t *answer, const char *check)
+{
+	json_t *all = json_object_get(answer, "findings");
+	const json_t *f;
+	size_t i;
+
+	json_array_foreach (all, i, f)
+		if (!strcmp(text_of(f, "check"), check) && !strcmp(text_of(f, "status"), "warn")) {
+			(void)json_array_remove(all, i);
+			return;
+		}
+}
+
+/*
+ * Whether reading alone holds on a device there: tried on one, since which engine, runtime and
+ * cgroup version enforce it is nothing that can be looked up.
+ */
+static void try_devices(const struct fleet_cmd *f, const struct cfg_executor *x, json_t *answer)
+{
+	json_t *in = json_pack("{s:i}", "timeout_ms", TRIAL_MS), *got = NULL;
+	struct cl_err e;
+
+	if (strcmp(x->kind, "container") != 0) {
+		json_decref(in);
+		return;
+	}
+	if (work_driver_ask(x, &f->doc, f->hub.dir, "device-trial", in, &got, &e)) {
+		add_finding(answer, finding("warn", "device_cgroup", e.msg, e.fix), false);
+		return;
+	}
+	forget_warning(answer, "devices");
+	add_finding(answer,
+		finding(strcmp(text_of(got, "verdict"), "ok") != 0 ? "warn" : "ok", "device_cgroup",
+			text_of(got, "detail"), text_of(got, "fix")),
+		false);
+	json_decref(got);
+}
+
 static const char *advice(const struct smoke *s)
 {
 	if (s->exit_code == 127 || s->exit_code == 126)
@@ -227,8 +267,10 @@ int cmd_executor_test(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (!cl_flag(c, "skip-preflight")) {
 		found = preflight(&f, x, workdir);
-		if (!json_is_true(json_object_get(found, "fatal")))
+		if (!json_is_true(json_object_get(found, "fatal"))) {
+			try_devices(&f, x, found);
 			try_revocation(&f, x, found);
+		}
 		fatal = json_is_true(json_object_get(found, "fatal"));
 		if (!c->json)
 			say_findings(found);
