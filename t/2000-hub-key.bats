@@ -125,6 +125,24 @@ refused() {
 	has "$stderr" "cannot be derived"
 }
 
+@test "a passphrase works for a user who may lock only a few mebibytes" {
+	need root
+	open_bin
+	u=$D/theirs
+	install -d -o 65534 -g 65534 "$u"
+	# 8 MiB is what the kernel gives by default; scrypt takes 128.
+	limited() {
+		as_user env -u CLOOP_DIR HOME="$u" CLOOP_HUBS="$u/hubs" \
+			bash -c 'ulimit -l 8192 && exec cloop "$@"' - -C "$u/hub" "$@"
+	}
+	exits 0 limited hub bootstrap
+	printf 'my own words' > "$u/hub/cloop-secret-key"
+	echo '{"K":"v"}' > "$D/payload"
+	exits 0 limited secret mint of-theirs < "$D/payload"
+	same "$(limited hub key status --json | jq -r '.keys[0] | .method, .openable' | xargs)" "scrypt true"
+	exits 0 limited hub key rotate
+}
+
 @test "rotate makes a new primary, the old one stays active until it is retired" {
 	touch_keys
 	old=$(status_of .primary)

@@ -13,6 +13,35 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* A limit that nothing here comes near. */
+#define MOST_LOCKED ((rlim_t)1 << 40)
+
+/*
+ * What libraries hold is locked too, but only where no limit holds for us: under one, the first
+ * mapping that passes it (scrypt's memory, the stack of a thread) would fail, and our own pages,
+ * which must be locked, would have to do with what is left. Whether it holds is in no set of
+ * capabilities (in a user namespace they count for nothing here), so the kernel is asked: what
+ * nobody may read is never filled, however large.
+ */
+static bool nothing_limits_locks(void)
+{
+	struct rlimit r;
+	size_t size;
+	void *p;
+
+	if (getrlimit(RLIMIT_MEMLOCK, &r))
+		return false;
+	if (r.rlim_cur >= MOST_LOCKED)
+		return true;
+	size = (size_t)r.rlim_cur + 1;
+	p = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_LOCKED,
+		-1, 0);
+	if (p == MAP_FAILED)
+		return false;
+	(void)munmap(p, size);
+	return true;
+}
+
 int seal_process(struct cl_err *e)
 {
 	const struct rlimit none = {0, 0};
@@ -21,9 +50,8 @@ int seal_process(struct cl_err *e)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot turn core dumps off");
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot hide this process's memory");
-	/* What libraries hold. Where the limit is low only our own pages are locked, which is what
-	   must be. */
-	(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
+	if (nothing_limits_locks())
+		(void)mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT);
 	return 0;
 }
 

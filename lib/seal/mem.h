@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 /* Once, before the first secret: no core dumps, no debugger of another process of the same
- * user, every later page locked as far as the limits allow. CL_EOS. */
+ * user, every page locked where no limit of locked memory (RLIMIT_MEMLOCK) holds for us. CL_EOS. */
 int seal_process(struct cl_err *e);
 
 struct seal_buf {

@@ -41,6 +41,95 @@ static bool smaps(const void *p, const char *key, char *out, size_t size)
 	return *out;
 }
 
+static void *nothing(void *arg)
+{
+	return arg;
+}
+
+/* All that is mapped would fit below the limit, where it may be set so, and what comes later not. */
+static bool limit_above_what_is_mapped(void)
+{
+	FILE *f = fopen("/proc/self/statm", "r");
+	struct rlimit r;
+	long mapped = 0;
+	bool read = f && fscanf(f, "%ld", &mapped) == 1 && !getrlimit(RLIMIT_MEMLOCK, &r);
+	rlim_t bytes = (rlim_t)mapped * (rlim_t)sysconf(_SC_PAGESIZE) + (4u << 20);
+
+	if (f)
+		(void)fclose(f);
+	if (!read)
+		return false;
+	r.rlim_cur = r.rlim_max = bytes < r.rlim_max ? bytes : r.rlim_max;
+	return !setrlimit(RLIMIT_MEMLOCK, &r) && (geteuid() || !setuid(65534));
+}
+
+/*
+ * An ordinary user has a few mebibytes to lock: that limits nothing but what must be locked. Before
+ * the tests with threads, whose stacks stay mapped.
+ */
+void test_seal_mem__limited(void)
+{
+	struct cl_err e;
+	int status = -1;
+	pid_t pid = mlock_is_real ? fork() : -1;
+
+	if (!mlock_is_real)
+		return;
+
+	if (!pid) {
+		struct seal_buf b = SEAL_BUF_INIT;
+		pthread_t t;
+		void *large;
+
+		if (!limit_above_what_is_mapped())
+			_exit(3);
+		if (seal_process(&e))
+			_exit(4);
+		large = mmap(NULL, 128u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
+		if (large == MAP_FAILED)
+			_exit(5);
+		if (pthread_create(&t, NULL, nothing, NULL) || pthread_join(t, NULL))
+			_exit(6);
+		_exit(seal_buf_copy(&b, "secret", 6, &e) ? 7 : 0);
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
+/* Who is not limited has all of it locked, what comes later too. */
+void test_seal_mem__unlimited(void)
+{
+	struct cl_err e;
+	int status = -1;
+	pid_t pid;
+
+	if (!mlock_is_real || geteuid())
+		return;
+	pid = fork();
+	if (!pid) {
+		const struct rlimit low = {1u << 20, 1u << 20};
+		char line[512];
+		void *later;
+
+		if (setrlimit(RLIMIT_MEMLOCK, &low))
+			_exit(3);
+		/* Root of a container may be limited as anybody is. */
+		later = mmap(
+			NULL, 2u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (later == MAP_FAILED || mlock(later, 2u << 20))
+			_exit(0);
+		if (seal_process(&e))
+			_exit(4);
+		later = mmap(
+			NULL, 8u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		_exit(later == MAP_FAILED || !smaps(later, "VmFlags", line, sizeof(line)) ||
+			!strstr(line, " lo"));
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+}
+
 void test_seal_mem__flags(void)
 {
 	cleanup_seal struct seal_buf b = SEAL_BUF_INIT;
