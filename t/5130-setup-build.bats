@@ -153,17 +153,157 @@ nothing_left() {
 	nothing_left
 }
 
+# record KEY : when the image of a key was last used.
+record() { echo "$HUB/.cloop/cache/built/podman-$1"; }
+# tag_of KEY ; has_image KEY
+tag_of() { echo "localhost/cloop-sandbox:$1"; }
+has_image() { podman image exists "$(tag_of "$1")"; }
+# built TEXT... : prepares and leaves KEY and RUN.
+built() {
+	local out
+	out=$(prepare "$(steps "$@")") || return 1
+	KEY=$(jq -r .setup.key <<< "$out")
+	RUN=$(jq -r .run <<< "$out")
+	REUSED=$(jq -r .setup.reused <<< "$out")
+}
+
+@test "an image that nothing has used for 14 days goes, and the next run builds it again" {
+	built 'echo unused > /unused'
+	record=$(record "$KEY")
+	same "$(stat -c '%a %s %F' "$record")" "600 0 regular empty file"
+	# Fresh: it stays, and so it does a little before its time and when its use lies ahead.
+	for at in now '13 days ago' '1 day'; do
+		touch -d "$at" "$record"
+		exits 0 ask reap-images
+		same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+		has_image "$KEY"
+	done
+	touch -d '15 days ago' "$record"
+	exits 0 ask reap-images
+	same "$(jq -c .removed <<< "$output")" \
+		"[{\"kind\":\"image\",\"name\":\"$(tag_of "$KEY")\",\"why\":\"nothing has used it for 14 days\"}]"
+	! has_image "$KEY" || false
+	[ ! -e "$record" ]
+	exits 0 ask reap-images
+	same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+	built 'echo unused > /unused'
+	same "$REUSED" false
+	has_image "$KEY"
+	[ -e "$record" ]
+	nothing_left
+}
+
+@test "a run that uses an image again keeps it" {
+	built 'echo again > /again'
+	touch -d '15 days ago' "$(record "$KEY")"
+	built 'echo again > /again'
+	same "$REUSED" true
+	[ "$(date -r "$(record "$KEY")" +%s)" -gt "$(date -d '1 day ago' +%s)" ]
+	exits 0 ask reap-images
+	same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+	has_image "$KEY"
+	# While somebody looks it up, or builds it, nobody removes it.
+	touch -d '15 days ago' "$(record "$KEY")"
+	exits 0 flock -s "$(record "$KEY")" bash -c '. "$0/lib/driver.bash"; ask reap-images' "$BATS_TEST_DIRNAME"
+	has_image "$KEY"
+	lock=$CLOOP_RUN_DIR/lock/cloop-build-$KEY.lock
+	exits 0 flock "$lock" bash -c '. "$0/lib/driver.bash"; ask reap-images' "$BATS_TEST_DIRNAME"
+	has_image "$KEY"
+	rm "$lock" "$(record "$KEY")"
+	nothing_left
+}
+
+@test "an image in use stays, and goes when the container is gone" {
+	built 'echo used > /used'
+	podman create --name user-of-it --network none "$RUN" true >/dev/null
+	touch -d '15 days ago' "$(record "$KEY")"
+	exits 0 ask reap-images
+	same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+	has_image "$KEY"
+	[ -e "$(record "$KEY")" ]
+	podman rm -f user-of-it >/dev/null
+	exits 0 ask reap-images
+	same "$(jq -r '.removed[].name' <<< "$output")" "$(tag_of "$KEY")"
+	! has_image "$KEY" || false
+}
+
+@test "what is not known as this hub's own image stays" {
+	rm -rf "$HUB/.cloop/cache/built"
+	# Another hub's: no record here.
+	built 'echo foreign > /foreign'
+	foreign=$KEY
+	rm "$(record "$foreign")"
+	# Tags that somebody gave to something else.
+	other=00000000000000aa plain=00000000000000dd
+	podman tag "$RUN" "$(tag_of "$other")"
+	podman tag "$IMAGE" "$(tag_of "$plain")"
+	touch "$(record "$other")" "$(record "$plain")"
+	# A link and a folder are no records.
+	built 'echo linked > /linked'
+	linked=$KEY
+	mv "$(record "$linked")" "$BATS_TEST_TMPDIR/elsewhere"
+	ln -s "$BATS_TEST_TMPDIR/elsewhere" "$(record "$linked")"
+	mkdir "$(record 00000000000000bb)"
+	# One of another engine, one of an image that is not there, and no key at all.
+	touch "$HUB/.cloop/cache/built/docker-$foreign" "$(record 00000000000000cc)" "$(record '*')"
+	touch -d '15 days ago' "$BATS_TEST_TMPDIR/elsewhere" "$HUB/.cloop/cache/built"/*
+	exits 0 ask reap-images
+	same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+	for k in "$foreign" "$other" "$plain" "$linked"; do has_image "$k"; done
+	[ -e "$(record "$other")" ]
+	[ -e "$HUB/.cloop/cache/built/docker-$foreign" ]
+	[ ! -e "$(record 00000000000000cc)" ]
+	# A link in a record's place is not followed by a run either.
+	built 'echo linked > /linked'
+	same "$REUSED" true
+	[ "$(date -r "$BATS_TEST_TMPDIR/elsewhere" +%s)" -lt "$(date -d '14 days ago' +%s)" ]
+	rm -r "$HUB/.cloop/cache/built"
+	podman image rm "$(tag_of "$other")" "$(tag_of "$plain")" >/dev/null
+}
+
+@test "a sweep removes them, and nothing of a hub that has none" {
+	export CLOOP_DIR=$ENGINE_DIR/swept CLOOP_HUBS=$ENGINE_DIR/hubs
+	cloop hub bootstrap >/dev/null
+	echo "executors: {container: {enabled: true, image: $IMAGE}}" > "$CLOOP_DIR/.cloop/config.yaml"
+	exits 0 cloop sweep --only images
+	same "$output" "0 live, 0 adopted, 0 lost, 0 collected"
+	HUB=$CLOOP_DIR built 'echo swept > /swept'
+	touch -d '15 days ago' "$CLOOP_DIR/.cloop/cache/built/podman-$KEY"
+	exits 0 cloop sweep --only images --json
+	same "$(jq -c '[.collected, .notes]' <<< "$output")" "[1,[\"removed image $(tag_of "$KEY")\"]]"
+	! has_image "$KEY" || false
+	# An engine that cannot be asked is named, and its records stay.
+	touch -d '15 days ago' "$CLOOP_DIR/.cloop/cache/built/podman-$KEY"
+	printf '[storage]\ndriver = "none-such"\n' > "$BATS_TEST_TMPDIR/storage.conf"
+	CONTAINERS_STORAGE_CONF=$BATS_TEST_TMPDIR/storage.conf exits 0 cloop sweep --only images
+	has "$stderr" "images: "
+	[ -e "$CLOOP_DIR/.cloop/cache/built/podman-$KEY" ]
+}
+
 @test "docker builds the same way" {
 	need docker dockerd
 	echo '{}' > "$ENGINE_DIR/daemon.json"
 	engine_docker_up
 	exits 0 prepare "$(steps 'echo made > /made' 'ls -A /workspace 2>/dev/null; true') | .executor.runtime = \"docker\""
 	run=$(jq -r .run <<< "$output")
+	record=$HUB/.cloop/cache/built/docker-$(jq -r .setup.key <<< "$output")
 	same "$(docker run --rm --network none "$run" cat /made)" made
 	same "$(docker image inspect "$run" | jq -c '.[0].Config | [.Cmd, .Entrypoint, (.Labels | keys)]')" \
 		'[["/bin/sh"],null,["io.cloop.sandbox.base","io.cloop.sandbox.setup"]]'
 	exits 1 prepare "$(steps 'echo out; exit 5') | .executor.runtime = \"docker\""
 	has "$stderr" "failed with status 5"
 	same "$(docker ps -aq)" ""
+	# What it made goes by the same record, and not while a container has it.
+	[ -f "$record" ]
+	docker create --name user-of-it --network none "$run" true >/dev/null
+	touch -d '15 days ago' "$record"
+	exits 0 ask reap-images '.runtime = "docker"'
+	same "$(jq -c '[.removed, .failed]' <<< "$output")" '[[],[]]'
+	docker image inspect "$run" >/dev/null
+	docker rm -f user-of-it >/dev/null
+	exits 0 ask reap-images '.runtime = "docker"'
+	same "$(jq -r '.removed[].name' <<< "$output")" "$(tag_of "${record##*/docker-}")"
+	same "$(docker images -q localhost/cloop-sandbox)" ""
+	[ ! -e "$record" ]
 	engine_docker_down
 }

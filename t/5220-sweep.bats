@@ -128,7 +128,7 @@ state_of() { sql "select r.state || ' ' || s.state from run r join session s on 
 @test "parts by name, and no others" {
 	exits 64 cloop sweep --only adopt,magic
 	has "$stderr" "'magic' is no part"
-	has "$stderr" "adopt, leases, sessions, orphans, staging, mounts, networks, worktrees, evidence"
+	has "$stderr" "adopt, leases, sessions, orphans, staging, mounts, networks, worktrees, evidence, images"
 	exits 64 cloop sweep --guardian --only adopt
 	exits 0 cloop sweep --only networks --only orphans --json
 	same "$(jq -r '[.live, .collected] | join(" ")' <<<"$output")" "0 0"

@@ -12,6 +12,7 @@ int cmd_capabilities(struct cl_ctx *c, struct cl_err *e);
 int cmd_preflight(struct cl_ctx *c, struct cl_err *e);
 int cmd_prepare(struct cl_ctx *c, struct cl_err *e);
 int cmd_reap(struct cl_ctx *c, struct cl_err *e);
+int cmd_reap_images(struct cl_ctx *c, struct cl_err *e);
 int cmd_probe(struct cl_ctx *c, struct cl_err *e);
 int cmd_device_trial(struct cl_ctx *c, struct cl_err *e);
 

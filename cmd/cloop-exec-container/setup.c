@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/build.h"
+#include "sys/built.h"
 #include "sys/id.h"
 #include "sys/net.h"
 #include "sys/path.h"
@@ -203,11 +204,13 @@ static int build(struct setup *u, struct prepared *p, struct ct_request *r, stru
 static bool have(const struct work_spec *s, struct prepared *p)
 {
 	cleanup_free char *tag = NULL;
+	cleanup_fd int use = -1;
 	const char *key;
 	struct cl_err e;
 
 	ct_build_key(p->image.id, p->image.pinned, (const char *const *)s->setup.v, s->setup.n,
 		p->setup_key);
+	use = built_use(p->cache, p->engine.kind, p->setup_key);
 	tag = cl_asprintf(CT_BUILD_TAG "%s", p->setup_key);
 	if (!engine_image_pin(&p->engine, tag, p->cache, &p->built, NULL, &e)) {
 		key = engine_image_label(&p->built, CT_BUILD_KEY);

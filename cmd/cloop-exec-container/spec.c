@@ -57,6 +57,13 @@ static const struct cl_example reap_examples[] = {
 	{0},
 };
 
+static const struct cl_example reap_images_examples[] = {
+	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
+	 "exec-container reap-images",
+		"remove built images that nothing has used for 14 days", false},
+	{0},
+};
+
 static const struct cl_exit start_exits[] = {
 	{1, "refused; the message names the constraint"},
 	{0},
@@ -123,6 +130,10 @@ static const struct cl_verb verbs[] = {
 		.summary = "collect what belongs to nobody any more",
 		.examples = reap_examples,
 		.run = cmd_reap},
+	{.name = "reap-images",
+		.summary = "remove images of setup commands that nothing uses any more",
+		.examples = reap_images_examples,
+		.run = cmd_reap_images},
 	{0},
 };
 
@@ -137,6 +148,7 @@ static const struct cl_text environment[] = {
 
 static const struct cl_text files[] = {
 	{"HUB/.cloop/cache", "what the engine said of images, for as long as it holds"},
+	{"HUB/.cloop/cache/built", "when each image of setup commands was last used"},
 	{"/run/cloop", "runtime folders of live workloads and setup builds"},
 	{"/usr/local/share/cloop/seccomp", "the profiles for seccomp: strict and userns"},
 	{0},

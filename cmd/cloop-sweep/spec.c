@@ -7,7 +7,7 @@ static const struct cl_opt opts[] = {
 		.type = CL_CSV,
 		.arg = "PART",
 		.help = "do these parts and no others: adopt, leases, sessions, orphans, staging, "
-			"mounts, networks, worktrees, evidence"},
+			"mounts, networks, worktrees, evidence, images"},
 	{.name = "guardian",
 		.type = CL_FLAG,
 		.help = "go on every 30 seconds while anything is live, then leave; one a hub"},

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "sys/build_internal.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"
 #include "sys/path.h"
@@ -39,24 +40,30 @@ static const char script[] = "HOME=/root; export HOME; n=0\n"
 
 /* ---- one build a key ---- */
 
-static char *lock_path(const char *dir, const char *key)
+char *build_lock_path(const char *lock_dir, const char *key)
 {
-	return cl_asprintf("%s/" CT_BUILD_PREFIX "%s.lock", dir, key);
-}
-
-static int open_lock(const char *path, struct cl_err *e)
-{
-	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-	return fd < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path) : fd;
+	return cl_asprintf("%s/" CT_BUILD_PREFIX "%s.lock", lock_dir, key);
 }
 
 /* A holder removes the file when it is done: a lock on a file without a name is no lock. */
-static bool same_file(int fd, const char *path)
+bool build_lock_is(int fd, const char *path)
 {
 	struct stat a, b;
 
 	return !fstat(fd, &a) && !stat(path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+int build_lock_try(const char *path, struct cl_err *e)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+
+	if (fd < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path);
+	if (!flock(fd, LOCK_EX | LOCK_NB) && build_lock_is(fd, path))
+		return fd;
+	(void)close(fd);
+	(void)cl_fail(e, CL_EBUSY, "another build of the same setup has not finished");
+	return cl_fix(e, "wait for it ('cloop runs list --live'), or stop it");
 }
 
 /* Waits until no other build of the key goes on. Returns the lock, or -1. */
@@ -65,18 +72,12 @@ static int take_lock(const struct build *b, const char *path, int64_t deadline, 
 	if (sys_mkdirs(b->lock_dir, 0700, e))
 		return -1;
 	for (;;) {
-		int fd = open_lock(path, e);
+		int fd = build_lock_try(path, e);
 
-		if (fd < 0)
-			return -1;
-		if (!flock(fd, LOCK_EX | LOCK_NB) && same_file(fd, path))
+		if (fd >= 0)
 			return fd;
-		(void)close(fd);
-		if (sys_mono_ms() > deadline) {
-			(void)cl_fail(
-				e, CL_EBUSY, "another build of the same setup has not finished");
-			return cl_fix(e, "wait for it ('cloop runs list --live'), or stop it");
-		}
+		if (e->code != CL_EBUSY || sys_mono_ms() > deadline)
+			return -1;
 		sys_sleep_ms(100);
 	}
 }
@@ -413,7 +414,7 @@ int build_image(struct build *b, struct engine_image *out, struct cl_err *e)
 	b->reused = find_built(b, tag, out, e);
 	if (b->reused)
 		return 0;
-	path = lock_path(b->lock_dir, b->key);
+	path = build_lock_path(b->lock_dir, b->key);
 	lock = take_lock(b, path, deadline, e);
 	if (lock < 0)
 		return -1;
@@ -432,9 +433,9 @@ bool build_collect(const struct engine *en, const char *container, const char *l
 		return false;
 	/* A killed build leaves its lock. Without one it is none of ours: others may have
 	   theirs elsewhere. */
-	path = lock_path(lock_dir, container + strlen(CT_BUILD_PREFIX));
+	path = build_lock_path(lock_dir, container + strlen(CT_BUILD_PREFIX));
 	lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) || !same_file(lock, path))
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) || !build_lock_is(lock, path))
 		return false;
 	kill_build(en, container);
 	(void)unlink(path);

@@ -78,20 +78,13 @@ static void cgroups(struct sweep *s, struct store *store)
 	}
 }
 
-/*
- * What no row knows: what an engine still has, or what runs on this host. Each executor's
- * driver looks for its own, and leaves alone what is younger than its grace period.
- */
-static void reap(struct sweep *s, const struct cfg_executor *x)
+/* One executor's driver looks for its own with a verb; each thing that it removed is a line. */
+static int reap(struct sweep *s, const struct cfg_executor *x, const char *verb, struct cl_err *e)
 {
 	json_t *out = NULL, *v;
-	struct cl_err e;
+	int rc = work_driver_ask(x, s->cfg_doc, s->hub_dir, verb, NULL, &out, e);
 	size_t i;
 
-	/* A third party's driver may have nothing to collect, and then no such verb. */
-	if (work_driver_ask(x, s->cfg_doc, s->hub_dir, "reap", NULL, &out, &e) &&
-		(e.code != CL_EUSAGE || x->row->program))
-		sweep_trouble(s, "orphans", &e);
 	json_array_foreach (json_object_get(out, "removed"), i, v) {
 		const char *name = json_string_value(json_object_get(v, "name"));
 		const char *kind = json_string_value(json_object_get(v, "kind"));
@@ -99,15 +92,54 @@ static void reap(struct sweep *s, const struct cfg_executor *x)
 		s->collected++;
 		sweep_did(s, "removed %s %s", kind ? kind : "container", name ? name : "?");
 	}
+	json_array_foreach (json_object_get(out, "failed"), i, v) {
+		const char *name = json_string_value(json_object_get(v, "name"));
+		const char *why = json_string_value(json_object_get(v, "error"));
+
+		cl_strv_addf(&s->troubles, "executor '%s': %s stays: %s", x->id, name ? name : "?",
+			why ? why : "no reason is given");
+	}
 	json_decref(out);
+	return rc;
 }
 
+static bool in_service(const struct cfg_executor *x)
+{
+	return x->enabled && !x->disabled_reason;
+}
+
+/*
+ * What no row knows: what an engine still has, or what runs on this host. Each executor's
+ * driver leaves alone what is younger than its grace period.
+ */
 void sweep_orphans(struct sweep *s, struct store *store)
 {
+	struct cl_err e;
+
 	cgroups(s, store);
-	for (size_t i = 0; s->cfg && i < s->cfg->nexecutors; i++)
-		if (s->cfg->executors[i].enabled && !s->cfg->executors[i].disabled_reason)
-			reap(s, &s->cfg->executors[i]);
+	for (size_t i = 0; s->cfg && i < s->cfg->nexecutors; i++) {
+		const struct cfg_executor *x = &s->cfg->executors[i];
+
+		/* A third party's driver may have nothing to collect, and then no such verb. */
+		if (in_service(x) && reap(s, x, "reap", &e) &&
+			(e.code != CL_EUSAGE || x->row->program))
+			sweep_trouble(s, "orphans", &e);
+	}
+}
+
+/* Only drivers of cloop's own are asked, and those without images have no such verb. */
+void sweep_images(struct sweep *s, struct store *store)
+{
+	struct cl_err e;
+
+	(void)store;
+	for (size_t i = 0; s->cfg && i < s->cfg->nexecutors; i++) {
+		const struct cfg_executor *x = &s->cfg->executors[i];
+
+		if (in_service(x) && x->row->program && reap(s, x, "reap-images", &e) &&
+			e.code != CL_EUSAGE)
+			sweep_trouble(s, "images", &e);
+	}
 }
 
 static void prepared(struct sweep *s, struct store *store, const char *base)

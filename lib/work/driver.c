@@ -156,7 +156,7 @@ int work_driver_with(
 	const char *program, const char *verb, json_t *in, int key, json_t **out, struct cl_err *e)
 {
 	int64_t bound = !strcmp(verb, "capabilities") ? CAPABILITIES_TIMEOUT_MS
-			: !strcmp(verb, "reap")       ? REAP_TIMEOUT_MS
+			: cl_starts(verb, "reap")     ? REAP_TIMEOUT_MS
 						      : DRIVER_TIMEOUT_MS;
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 

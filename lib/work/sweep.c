@@ -25,6 +25,7 @@ static const struct {
 	[SWEEP_NETWORKS] = {"networks", sweep_networks},
 	[SWEEP_WORKTREES] = {"worktrees", sweep_worktrees},
 	[SWEEP_EVIDENCE] = {"evidence", sweep_evidence},
+	[SWEEP_IMAGES] = {"images", sweep_images},
 };
 
 const char *sweep_name(enum sweep_part p)

@@ -24,6 +24,7 @@ enum sweep_part {
 	SWEEP_NETWORKS,
 	SWEEP_WORKTREES,
 	SWEEP_EVIDENCE,
+	SWEEP_IMAGES,
 	SWEEP_NPARTS
 };
 #define SWEEP_BIT(p) (1U << (p))

@@ -19,5 +19,6 @@ void sweep_mounts(struct sweep *s, struct store *store);
 void sweep_networks(struct sweep *s, struct store *store);
 void sweep_worktrees(struct sweep *s, struct store *store);
 void sweep_evidence(struct sweep *s, struct store *store);
+void sweep_images(struct sweep *s, struct store *store);
 
 #endif
