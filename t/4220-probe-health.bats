@@ -141,6 +141,30 @@ state() { cloop executor ls --json | jq -r "select(.executor_id == \"$1\") | .st
 	same "$(jq -r 'select(.ok | not) | .executor_id' <<< "$output")" x3
 }
 
+# later MINUTES : the next probe of box is written as so far ahead.
+later() { sql "UPDATE executor_health SET next_probe = strftime('%s', 'now') * 1000 + $1 * 60000 WHERE executor_id = 'box'"; }
+
+@test "a clock that was set back keeps nobody from being asked" {
+	exits 0 probe box
+	# As long as a back-off may be, and longer than any.
+	later 5
+	exits 0 probe box --due
+	same "$output" ""
+	exits 0 probe
+	same "$output" "bench: ready"
+	later 1440
+	exits 0 probe box --due
+	same "$output" "box: ready"
+	later 1440
+	exits 0 probe
+	has "$output" "box: ready"
+	later 1440
+	a_loop
+	until_ok logged 'box: ready'
+	kill -TERM "$loop"
+	wait "$loop"
+}
+
 # a_loop : in the background, output in $D/log
 a_loop() {
 	"$D/bin/cloop-executor" probe-health --loop > "$D/log" 2>&1 3>&- < /dev/null &

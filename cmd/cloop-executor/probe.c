@@ -165,6 +165,12 @@ static void fail_over(const struct cl_ctx *c, struct fleet_cmd *f, const struct 
 		cl_warn(c, "%s", over->troubles.v[i]);
 }
 
+/* Nobody has asked it, or the time that is written for it is of a clock that has jumped. */
+static bool at_once(const struct fleet_cmd *f, const struct work_node *n)
+{
+	return !hl_due(&n->health, &hl_defaults, f->now, 0);
+}
+
 /*
  * The claim is for as long as a probe may take: a pass beside this one leaves it alone. Who names
  * an executor gets an answer, also where others write at the same time. *mine false: not due.
@@ -172,8 +178,8 @@ static void fail_over(const struct cl_ctx *c, struct fleet_cmd *f, const struct 
 static int claim(struct fleet_cmd *f, struct work_node *n, bool due, bool *mine, struct cl_err *e)
 {
 	for (int i = 0; i < ROUNDS; i++) {
-		if (store_health_claim(f->store, n->x->id, n->version, due, f->now,
-			    f->now + 2 * PROBE_MS, mine, e))
+		if (store_health_claim(f->store, n->x->id, n->version, due && !at_once(f, n),
+			    f->now, f->now + 2 * PROBE_MS, mine, e))
 			return -1;
 		if (*mine || due)
 			return 0;
@@ -289,7 +295,7 @@ int probe_pass(struct cl_ctx *c, struct fleet_cmd *f,
 
 static bool is_due(const struct fleet_cmd *f, const struct work_node *n)
 {
-	return n->health.next_probe <= f->now;
+	return n->health.next_probe <= f->now || at_once(f, n);
 }
 
 int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e)
