@@ -68,6 +68,19 @@ always=('unix ok' 'inet ok' 'udp ok' 'inet6 ok' 'netlink_route ok' 'socketpair o
 	[ "$(uname -m)" != x86_64 ] || answers "$out" 'i386_socketcall_vsock killed' 'x32_socket_vsock killed'
 }
 
+@test "raw: packet sockets for who has the capability, and nothing else more" {
+	need root podman musl-gcc
+	for m in strict userns; do
+		out=$(inside podman --security-opt "seccomp=$SRC/share/seccomp/$m-raw.json")
+		answers "$out" "${always[@]}" 'packet EPERM' 'vsock EAFNOSUPPORT' 'can EAFNOSUPPORT' 'netlink_netfilter EPROTONOSUPPORT'
+		out=$(inside podman --cap-add=NET_RAW --security-opt "seccomp=$SRC/share/seccomp/$m-raw.json")
+		answers "$out" "${always[@]}" 'packet ok' 'vsock EAFNOSUPPORT' 'bpf EPERM'
+		# All but that one family is as without.
+		same "$(jq -c 'del(.syscalls[] | select(.comment == "cloop" and .names == ["socket"] and .args[0].value == 17))' "$SRC/share/seccomp/$m-raw.json")" \
+			"$(jq -c 'del(.syscalls[] | select(.comment == "cloop" and .names == ["socket"] and .args[0].value == 17))' "$SRC/share/seccomp/$m.json")"
+	done
+}
+
 @test "userns: new user namespaces, and nothing else more" {
 	need root podman musl-gcc
 	out=$(inside podman --security-opt "seccomp=$SRC/share/seccomp/userns.json")

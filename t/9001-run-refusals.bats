@@ -35,8 +35,8 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --devices serial0"
 	spec 'capabilities: {egress: public, interfaces: [eth1]}'
 	exits 125 cloop run -p "$P" -- true
-	has "$stderr" "cannot move a network interface into a sandbox"
-	has "$stderr" "fix: drop capabilities.interfaces"
+	has "$stderr" "capabilities.interfaces in .cloop/sandbox.yaml names 'eth1', and the project holds no host_interface grant"
+	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --interfaces eth1"
 }
 
 @test "the journal's columns stand, with and without a run" {

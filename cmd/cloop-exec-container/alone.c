@@ -76,7 +76,7 @@ static int build_argv(struct running *p, struct cl_strv *argv, struct cl_err *e)
 		.nargv = a->nargv};
 
 	engine_hard_limits(&r.hard_nofile, &r.hard_nproc);
-	r.seccomp = profile = exec_seccomp(x, e);
+	r.seccomp = profile = exec_seccomp(x, false, e);
 	if (!profile && x->seccomp != CFG_SECCOMP_ENGINE)
 		return -1;
 	return ct_argv(&r, argv, e);

@@ -21,10 +21,10 @@ int cmd_device_trial(struct cl_ctx *c, struct cl_err *e);
 /* {"executor":{...},"hub":DIR} from standard input; *out is WORK_SPEC_INIT. */
 int exec_read_executor(struct work_spec *out, struct cl_err *e);
 
-/* Where the executor's seccomp profile is: beside the sources in a build, in share/ once
+/* Where the executor's seccomp profile is, the one with packet sockets if raw: beside the sources in a build, in share/ once
  * installed. Owned; NULL for `seccomp: engine`, and when it is not installed (CL_EUNAVAIL in
  * *e). */
-char *exec_seccomp(const struct cfg_executor *x, struct cl_err *e);
+char *exec_seccomp(const struct cfg_executor *x, bool raw, struct cl_err *e);
 
 /* What preflight finds, in order. */
 enum finding_status { FIND_OK, FIND_WARN, FIND_FAIL };

@@ -15,11 +15,13 @@ int exec_read_executor(struct work_spec *out, struct cl_err *e)
 	return work_executor_read("container", in.p, in.len, out, e);
 }
 
-char *exec_seccomp(const struct cfg_executor *x, struct cl_err *e)
+char *exec_seccomp(const struct cfg_executor *x, bool raw, struct cl_err *e)
 {
 	static const char *const places[] = {
 		"../../share/cloop/seccomp", "../../share/seccomp", "../../../share/seccomp"};
-	const char *name = x->seccomp == CFG_SECCOMP_USERNS ? "userns.json" : "strict.json";
+	const char *const names[2][2] = {
+		{"strict.json", "strict-raw.json"}, {"userns.json", "userns-raw.json"}};
+	const char *name = names[x->seccomp == CFG_SECCOMP_USERNS][raw];
 	cleanup_free char *dir = cl_libexec_dir();
 
 	cl_err_init(e);

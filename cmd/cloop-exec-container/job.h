@@ -42,7 +42,9 @@ struct job {
 	struct eg_auth names; /* its resolvers: what the filter lets through */
 	bool has_policy;
 	struct net_have net;
-	int net_lock; /* held while a shared network is joined; -1 */
+	char *interfaces; /* of the host that were moved in: "capture,dut", or NULL */
+	bool raw;         /* one of them is for frames of the workload's own making */
+	int net_lock;     /* held while a shared network is joined; -1 */
 	/* cgroup */
 	struct cg cg;
 	struct cg_oom oom;
@@ -64,6 +66,10 @@ int job_open_project(struct job *j, struct cl_err *e);
 int job_plan_network(struct job *j, struct cl_err *e);
 /* Builds it, rules first; *net and *network are what the engine is given. */
 int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
+/* Whether the run's network can take interfaces of the host; shim_driver.moves_interfaces. */
+int job_moves_interfaces(void *arg, struct cl_err *e);
+/* Moves them, once the network is made. */
+int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e);
 int job_drop_network(struct job *j, struct cl_err *e);
 /* Writes down which filter stands now, for `cloop egress verify` (work/standing.h). */
 int job_note_filter(const struct job *j, const struct store_handle *row, struct cl_err *e);

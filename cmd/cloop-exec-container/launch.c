@@ -78,6 +78,8 @@ static void make_labels(const struct job *j, const struct job_stage *st, struct 
 		label(l, CT_LABEL_DISK, disk);
 	if (st->device_names)
 		label(l, CT_LABEL_DEVICES, st->device_names);
+	if (j->interfaces)
+		label(l, CT_LABEL_INTERFACES, j->interfaces);
 	json_object_foreach (s->labels, key, v) {
 		cleanup_free char *k = ct_label_spec_key(key);
 
@@ -98,6 +100,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 	static const char *const fds_init[] = {"--env", CT_ENV_FILE, "--stdin-fd", "3",
 		"--stdout-fd", "4", "--stderr-fd", "5", "--status-fd", "6"};
 	static const char *const plain_init[] = {"--env", CT_ENV_FILE};
+	static const char *const raw_caps[] = {"NET_RAW", NULL};
 	const struct work_spec *s = j->spec;
 	const struct cfg_executor *x = s->executor;
 	bool podman = j->engine.kind == CT_PODMAN, fds = passes_descriptors(j);
@@ -116,6 +119,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 		.uid = j->uid,
 		.gid = j->gid,
 		.allow_root = x->allow_root_user,
+		.caps = j->raw ? raw_caps : NULL,
 		.net = net,
 		.network = network,
 		.own_names = true,
@@ -147,7 +151,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 	make_labels(j, st, &labels);
 	r.labels = labels.v;
 	r.nlabels = labels.n;
-	r.seccomp = profile = exec_seccomp(x, e);
+	r.seccomp = profile = exec_seccomp(x, j->raw, e);
 	if (!profile && x->seccomp != CFG_SECCOMP_ENGINE) {
 		cl_strv_release(&labels.owned);
 		return -1;
@@ -259,7 +263,7 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 
 	/* The network first: its namespace must be seen outside our own mount namespace. */
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
-	     job_note_filter(j, &shim_job(s)->row, e) ||
+	     job_lend_interfaces(j, s, e) || job_note_filter(j, &shim_job(s)->row, e) ||
 	     job_stage(j, rd, shim_lease_dir(s), shim_lent_repos(s), &st, e) ||
 	     job_stage_devices(j, rd, shim_lent_devices(s), &st, e) ||
 	     build_argv(j, rd, &st, net, network, &argv, e);
@@ -378,5 +382,6 @@ const struct shim_driver job_driver = {
 	.signal = send_signal,
 	.out_of_memory = out_of_memory,
 	.memory_fd = memory_fd,
+	.moves_interfaces = job_moves_interfaces,
 	.collect = collect,
 };

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "policy/runtime_name.h"
 #include "store/audit.h"
 #include "store/journal.h"
 #include "sys/clock.h"
@@ -317,6 +318,54 @@ int job_note_filter(const struct job *j, const struct store_handle *row, struct 
 		return 0;
 	return standing_write(j->run_base, j->spec->hub, row, j->net.bridge,
 		j->has_policy ? &j->spec->egress : NULL, e);
+}
+
+/*
+ * The guide's "Which executors can honour it": the namespace must be one that is there before the
+ * workload, and is held until its interfaces are out.
+ */
+int job_moves_interfaces(void *arg, struct cl_err *e)
+{
+	const struct job *j = arg;
+	const char *runtime = j->spec->executor->oci_runtime;
+
+	if (j->net_kind == JOB_NET_PREPARED && !rn_kernel_isolated(runtime))
+		return 0;
+	if (rn_kernel_isolated(runtime))
+		return cl_fail(e, CL_EREFUSED,
+			"executor '%s' runs sandboxes under '%s', which sees the network as it was "
+			"when the sandbox began, and never an interface of the host",
+			j->spec->executor->id, runtime);
+	if (j->net_kind == JOB_NET_NONE) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"this run has no network, and an interface is moved into one");
+		return cl_fix(e,
+			"ask for one in .cloop/sandbox.yaml (capabilities: {egress: public}) on an "
+			"executor that has one; or write interfaces: [] there, which takes none");
+	}
+	(void)cl_fail(e, CL_EREFUSED,
+		"executor '%s' uses a network of its engine's, and an interface is only moved into "
+		"one "
+		"that cloop has prepared",
+		j->spec->executor->id);
+	return cl_fix(e, "use podman as root with network: bridge, and let sandboxes through the "
+			 "host's other "
+			 "firewalls ('cloop executor test' names them); or revoke the grant");
+}
+
+int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e)
+{
+	const struct shim_interfaces *all = shim_lent_interfaces(s);
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
+	if (!all->n)
+		return 0;
+	for (size_t i = 0; i < all->n; i++)
+		cl_strv_add(&names, all->v[i].name);
+	cl_strv_sort(&names);
+	j->interfaces = cl_join((const char *const *)names.v, names.n, ",");
+	j->raw = all->raw;
+	return shim_interfaces_move(s, e);
 }
 
 void job_note_addresses(const struct job *j, struct shim_started *out)

@@ -40,7 +40,7 @@ void preflight_selinux(struct preflight *p)
 void preflight_seccomp(struct preflight *p)
 {
 	struct cl_err e;
-	cleanup_free char *profile = exec_seccomp(p->x, &e);
+	cleanup_free char *profile = exec_seccomp(p->x, false, &e);
 
 	if (!profile && e.msg[0])
 		find_err(&p->out, FIND_FAIL, "seccomp", &e);

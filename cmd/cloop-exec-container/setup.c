@@ -263,7 +263,7 @@ static int set_up(const struct work_spec *s, struct prepared *p, struct cl_err *
 	p->setup_reused = have(s, p);
 	if (p->setup_reused)
 		return 0;
-	profile = exec_seccomp(x, e);
+	profile = exec_seccomp(x, false, e);
 	if (!profile && e->msg[0])
 		return -1;
 	r.seccomp = profile;

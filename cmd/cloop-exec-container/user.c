@@ -28,6 +28,7 @@ void job_release(struct job *j)
 	free(j->project);
 	free(j->image);
 	free(j->network);
+	free(j->interfaces);
 	free(j->table);
 	eg_policy_release(&j->policy);
 	eg_auth_release(&j->names);

@@ -55,7 +55,7 @@ static void judge(struct blast *b)
 			continue;
 		if (h->expires_at + SWEPT_MS > b->last)
 			b->last = h->expires_at + SWEPT_MS;
-		b->weak = b->weak || (h->how & ~(int64_t)SEC_BY_FILE);
+		b->weak = b->weak || (h->how & ~(int64_t)(SEC_BY_FILE | SEC_BY_INTERFACE));
 	}
 }
 

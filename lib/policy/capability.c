@@ -87,8 +87,13 @@ void cap_of_container(
 		{CAP_REVOCATION, true},
 		{CAP_HOST_MOUNTS, true},
 		/* A guest kernel and a Sentry have a /dev of their own, and without root there is
-		 * no node to be made and no device rule. Interfaces are not lent yet. */
+		 * no node to be made and no device rule. */
 		{CAP_DEVICES, !rootless && !rn_kernel_isolated(x->oci_runtime)},
+		/* They see the network as it was when they began, too; and an interface is only
+		 * moved into a network that is prepared before the engine starts. */
+		{CAP_INTERFACES, root && !rn_kernel_isolated(x->oci_runtime) &&
+					 strcmp(x->runtime, "docker") != 0 &&
+					 x->network_backend != CFG_BACKEND_ENGINE},
 	};
 
 	*out = CAP_SET_INIT;

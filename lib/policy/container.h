@@ -45,16 +45,17 @@ bool ct_name_ok(const char *name);
 int ct_network_check(const char *network, struct cl_err *e);
 
 /* Labels that the driver itself writes. */
-#define CT_LABEL_MANAGED  "cloop.managed"
-#define CT_LABEL_EXECUTOR "cloop.executor"
-#define CT_LABEL_HANDLE   "cloop.handle"
-#define CT_LABEL_PROJECT  "cloop.project"
-#define CT_LABEL_SANDBOX  "cloop.sandbox"
-#define CT_LABEL_HUB      "cloop.hub"
-#define CT_LABEL_SCOPE    "cloop.egress_scope"
-#define CT_LABEL_DISK     "cloop.disk_limit_mb"
-#define CT_LABEL_DEVICES  "cloop.devices" /* names, a comma list */
-#define CT_LABEL_SPEC     "cloop.spec."   /* and the spec's own key */
+#define CT_LABEL_MANAGED    "cloop.managed"
+#define CT_LABEL_EXECUTOR   "cloop.executor"
+#define CT_LABEL_HANDLE     "cloop.handle"
+#define CT_LABEL_PROJECT    "cloop.project"
+#define CT_LABEL_SANDBOX    "cloop.sandbox"
+#define CT_LABEL_HUB        "cloop.hub"
+#define CT_LABEL_SCOPE      "cloop.egress_scope"
+#define CT_LABEL_DISK       "cloop.disk_limit_mb"
+#define CT_LABEL_DEVICES    "cloop.devices" /* names, a comma list */
+#define CT_LABEL_INTERFACES "cloop.interfaces"
+#define CT_LABEL_SPEC       "cloop.spec." /* and the spec's own key */
 
 /* [A-Za-z0-9._/-], 1-128, no leading '-'. */
 bool ct_label_key_ok(const char *key);
@@ -126,8 +127,8 @@ struct ct_request {
 	uint32_t uid, gid;
 	bool allow_root;    /* executors.container.allow_root_user */
 	bool writable_root; /* setup builds only: no --read-only, and no --rm: it is committed */
-	const char *const
-		*caps; /* setup builds only: added after ALL were dropped; NULL-terminated */
+	const char *const *
+		caps; /* added after ALL were dropped; but for setup builds NET_RAW alone; or NULL */
 
 	enum ct_net net;
 	const char *network;  /* path or name; NULL for CT_NET_NONE */

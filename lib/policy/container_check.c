@@ -50,8 +50,9 @@ static int check_image(const char *image, struct cl_err *e)
 
 static int check_identity(const struct ct_request *r, struct cl_err *e)
 {
-	if (r->caps && *r->caps && !r->writable_root)
-		return cl_fail(e, CL_EBUG, "capabilities are for setup builds alone");
+	for (const char *const *c = r->caps; c && *c && !r->writable_root; c++)
+		if (strcmp(*c, "NET_RAW") != 0)
+			return cl_fail(e, CL_EBUG, "capability %s is for setup builds alone", *c);
 	if (r->writable_root && (r->workspace || r->nlabels || r->nenv))
 		return cl_fail(e, CL_EBUG,
 			"a setup build has no workspace, and its labels and "

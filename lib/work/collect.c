@@ -157,7 +157,9 @@ static void prepared(struct sweep *s, struct store *store, const char *base)
 			continue;
 		/* Its supervisor has done so, if it had the time. */
 		(void)blocked_settle(store, &h, base, &e);
-		if (!net_teardown(base, handles.v[i], NULL, NULL, &e))
+		if (net_teardown(base, handles.v[i], NULL, NULL, &e))
+			sweep_trouble(s, "networks", &e);
+		else
 			did(s, "the network", handles.v[i]);
 	}
 }

@@ -12,6 +12,7 @@
 #include "policy/secret_lease.h"
 #include "store/run.h"
 #include "sys/device.h"
+#include "sys/net_lend.h"
 #include "work/rundir.h"
 
 #include <jansson.h>
@@ -49,6 +50,11 @@ struct shim_driver {
 	/* True since the last call when it ran out of memory; fd to poll, or -1. */
 	bool (*out_of_memory)(void *arg);
 	int (*memory_fd)(void *arg);
+	/*
+	 * Whether this workload can be given interfaces of the host, which launch then has
+	 * shim_interfaces_move move: 0, or why it cannot. NULL: the driver moves none.
+	 */
+	int (*moves_interfaces)(void *arg, struct cl_err *e);
 	/* Removes everything of the engine's and of the network's; called at every end. */
 	void (*collect)(void *arg, struct shim *s);
 };
@@ -130,6 +136,17 @@ struct shim_devices {
 #define SHIM_DEVICES      16
 #define SHIM_DEVICES_INIT ((struct shim_devices){0})
 const struct shim_devices *shim_lent_devices(const struct shim *s);
+/* Interfaces of the host that the run is lent. Owned by the shim. */
+struct shim_interfaces {
+	struct net_lend *v;
+	size_t n, cap;
+	bool raw;             /* one of them is for frames of the workload's own making */
+	struct cl_strv texts; /* owns those of v */
+};
+#define SHIM_INTERFACES_INIT ((struct shim_interfaces){0})
+const struct shim_interfaces *shim_lent_interfaces(const struct shim *s);
+/* For launch, once the network is prepared: all of them or none, as net_lend. */
+int shim_interfaces_move(struct shim *s, struct cl_err *e);
 /* Where the sandbox is to have rundir's lease/files; NULL: it is lent nothing. */
 const char *shim_lease_dir(const struct shim *s);
 /* Signals the workload's first process by its pidfd; one that has ended is success. */

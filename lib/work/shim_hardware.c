@@ -32,14 +32,12 @@ const struct shim_devices *shim_lent_devices(const struct shim *s)
 static int cannot(const struct shim *s, const struct lease_item *it, const char *name,
 	const char *why, struct cl_err *e)
 {
-	const char *what = it->ndevices ? "devices" : "interfaces";
-
 	(void)cl_fail(e, CL_EREFUSED,
-		"executor '%s' cannot give a sandbox %s of its host (%s), and '%s' is granted to "
-		"this run: %s '%s' (%s)",
-		s->job.row.executor_id, what, why, name, sec_kinds[it->kind].name, it->name,
+		"executor '%s' cannot give a sandbox devices of its host (%s), and '%s' is granted "
+		"to this run: %s '%s' (%s)",
+		s->job.row.executor_id, why, name, sec_kinds[it->kind].name, it->name,
 		it->grant_id);
-	(void)cl_constraint(e, what);
+	(void)cl_constraint(e, "devices");
 	return cl_fix(e,
 		"bind the project to a container executor under runc or crun on the host that has "
 		"it, or revoke the grant: cloop secret revoke %s",
@@ -111,9 +109,6 @@ int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e)
 	for (size_t i = 0; i < l->nitems; i++) {
 		const struct lease_item *it = &l->items[i];
 
-		if (it->ninterfaces)
-			return cannot(s, it, it->interfaces[0].name,
-				"this release moves no interface", e);
 		if (it->ndevices && s->job.no_devices)
 			return cannot(s, it, it->devices[0].name, s->job.no_devices, e);
 		for (size_t k = 0; k < it->ndevices; k++)

@@ -40,6 +40,8 @@ struct shim_lent {
 	int64_t expires_at;
 	struct shim_repos repos;
 	struct shim_devices devices;
+	struct shim_interfaces interfaces;
+	char *stuck;     /* why interfaces that were taken back are not back; NULL: they are */
 	json_t *said;    /* for who asked for the run: what was lent and what was refused */
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
@@ -168,6 +170,17 @@ void shim_repos_release(struct shim_repos *r);
  */
 int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e);
 void shim_devices_release(struct shim_devices *d);
+/*
+ * shim_interfaces.c. What the driver is to move. CL_EREFUSED, constraint interfaces, where it
+ * cannot.
+ */
+int shim_interfaces_take(struct shim *s, const struct lease *l, struct cl_err *e);
+void shim_interfaces_release(struct shim_interfaces *i);
+/*
+ * Those that the lease no longer has (NULL: all) go back to the host, of a live workload too, with a
+ * note of each; lent.stuck says what could not be done.
+ */
+void shim_interfaces_back(struct shim *s, const struct lease *l);
 /* shim_end.c */
 /*
  * Writes down that it runs. It runs: a busy store is a note and another try (DECISIONS D14).

@@ -174,7 +174,10 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 	if (!l->nitems)
 		return 0;
 	s->lent.id = cl_strdup(l->id);
-	rc = shim_hardware_take(s, l, e) || shim_repos_take(&s->lent.repos, l, e) ? -1 : 0;
+	rc = shim_hardware_take(s, l, e) || shim_interfaces_take(s, l, e) ||
+			     shim_repos_take(&s->lent.repos, l, e)
+		     ? -1
+		     : 0;
 	if (!rc) {
 		parts_make(l, &s->lent.repos, &p);
 		rc = delivery_make(&s->rd, &p.d, s->job.uid, s->job.gid, e);
@@ -312,6 +315,8 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 		char why[300];
 
 		a.env_stays = how & SEC_BY_ENV;
+		a.failed = how & SEC_BY_INTERFACE && s->lent.stuck;
+		a.error = a.failed ? s->lent.stuck : NULL;
 		if (b->kill || (a.env_stays && grant_gone(s, b->grant_id))) {
 			(void)snprintf(why, sizeof(why),
 				"the grant of '%.100s' (%s) was taken back, and %s", b->secret_name,
@@ -321,7 +326,7 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 			s->lent.ending = true;
 			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
-		} else if (how & (SEC_BY_MOUNT | SEC_BY_DEVICE | SEC_BY_INTERFACE)) {
+		} else if (how & (SEC_BY_MOUNT | SEC_BY_DEVICE)) {
 			if (++bound > s->lent.bound)
 				shim_note(s, "lease",
 					"'%s' (%s) was taken back; what is in the sandbox of it "
@@ -372,6 +377,7 @@ static void give_up(struct shim *s, const char *why)
 
 	shim_tokens_take(s, NULL, &tokens);
 	removed = delivery_scrub(&s->rd);
+	shim_interfaces_back(s, NULL);
 	/* What stands in variables may still be taken back. */
 	s->lent.over = true;
 	s->due.renew = 0;
@@ -432,6 +438,7 @@ static void deliver_again(struct shim *s, const struct lease *l)
 		give_up(s, e.msg);
 		return;
 	}
+	shim_interfaces_back(s, l);
 	plan_renewal(s, l->expires_at);
 	s->lent.narrowing = s->lent.complained = false;
 	if (!taken_back(s, &t))
@@ -572,6 +579,9 @@ void shim_lent_end(struct shim *s)
 		shim_note(s, "lease", "its end could not be recorded: %s", e.msg);
 	shim_repos_release(&s->lent.repos);
 	shim_devices_release(&s->lent.devices);
+	shim_interfaces_release(&s->lent.interfaces);
+	free(s->lent.stuck);
+	s->lent.stuck = NULL;
 	free(s->lent.id);
 	free(s->lent.dir);
 	s->lent.id = s->lent.dir = NULL;

@@ -40,6 +40,8 @@ static void ended(struct shim *s, int status)
 	s->status = status;
 	if (s->stdin_w >= 0)
 		(void)close(cl_steal_fd(&s->stdin_w));
+	/* Before anybody learns of it: the next run may want them. */
+	shim_interfaces_back(s, NULL);
 }
 
 static void reap(struct shim *s)

@@ -1,5 +1,6 @@
 #!/bin/sh
-# usage: generate.sh [DEFAULT] : writes strict.json and userns.json beside this file, from
+# usage: generate.sh [DEFAULT] : writes strict.json and userns.json beside this file, each also as
+# -raw, with packet sockets, from
 # the engine's default profile (containers-common's), and its hash to default.sha256. With
 # --check it writes nothing: status 1 when they are not what DEFAULT makes of them, 3 when
 # DEFAULT is another one than they were made of.
@@ -15,8 +16,8 @@ elif [ "$sum" != "$(cat "$here/default.sha256")" ]; then
 	echo "$default is another profile" >&2
 	exit 3
 fi
-for mode in strict userns; do
-	made=$(jq -S --arg mode "$mode" -f "$here/profile.jq" "$default")
+for mode in strict strict-raw userns userns-raw; do
+	made=$(jq -S --arg mode "${mode%-raw}" --arg raw "${mode#"${mode%-raw}"}" -f "$here/profile.jq" "$default")
 	if [ -n "$check" ]; then
 		printf '%s\n' "$made" | cmp -s - "$here/$mode.json" || { echo "$mode.json differs" >&2; exit 1; }
 	else

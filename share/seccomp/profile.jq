@@ -1,4 +1,5 @@
-# The engine's default seccomp profile made stricter (DECISIONS C8). $mode: strict, userns.
+# The engine's default seccomp profile made stricter (DECISIONS C8). $mode: strict, userns;
+# $raw: "-raw" where packet sockets are let through (I1), which CAP_NET_RAW then judges, or "".
 # Seccomp notation: opencontainers/runtime-spec config-linux.md, "Seccomp".
 def arg(i; v; op): {index: i, value: v, valueTwo: 0, op: op};
 def eq(i; v): arg(i; v; "SCMP_CMP_EQ");
@@ -31,7 +32,8 @@ def refuse(names; errno; args):
 	allow(["socket"]; [eq(0; 16), eq(2; 0)]),
 	refuse(["socket"]; $EPROTONOSUPPORT; [eq(0; 16), arg(2; 0; "SCMP_CMP_NE")]),
 	# AF_PACKET, VSOCK, ALG, XDP, BLUETOOTH, CAN, TIPC, SMC; the rest is the default's ENOSYS.
-	((17, 40, 38, 44, 31, 29, 30, 43) as $family | refuse(["socket"]; $EAFNOSUPPORT; [eq(0; $family)])),
+	(if $raw == "" then refuse(["socket"]; $EAFNOSUPPORT; [eq(0; 17)]) else allow(["socket"]; [eq(0; 17)]) end),
+	((40, 38, 44, 31, 29, 30, 43) as $family | refuse(["socket"]; $EAFNOSUPPORT; [eq(0; $family)])),
 	refuse($never; $EPERM; []),
 	refuse($never_asked; $ENOSYS; [])
 ]

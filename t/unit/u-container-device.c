@@ -96,3 +96,15 @@ void test_container__devices_that_no_engine_gets(void)
 	r.rootless = true;
 	refused(&r, "without root");
 }
+
+void test_container__raw_sockets_and_no_other_capability(void)
+{
+	static const char *const raw[] = {"NET_RAW", NULL};
+	static const char *const more[] = {"NET_RAW", "NET_ADMIN", NULL};
+	struct ct_request r = plain();
+
+	r.caps = raw;
+	check_line(&r, " --cap-drop=ALL --cap-add=NET_RAW --security-opt=no-new-privileges ");
+	r.caps = more;
+	refused(&r, "capability NET_ADMIN");
+}

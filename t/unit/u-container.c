@@ -213,7 +213,7 @@ void test_argv__setup_build(void)
 	refused(&r, "would be committed");
 	r.nlabels = 0;
 	r.writable_root = false;
-	refused(&r, "capabilities");
+	refused(&r, "capability CHOWN");
 }
 
 void test_build__key(void)
