@@ -10,15 +10,27 @@ load lib/forge
 
 setup_file() {
 	need root podman nft ip jq sqlite3 python3 openssl
+	[ -c /dev/fuse ] || skip "no device that can be lent"
 	hub_up
 	export F=$T/forge FORGE_NS=$NSNAME
 	forge_start "$F"
-	hub_config_none
+	hub_config '    network: bridge
+    egress_filter:
+      enabled: true
+      allow_public_internet: true
+      allow_ports: [443]
+      resolvers: ["9.9.9.9:53"]'
+	D=clt-${T##*.}
+	export D
+	mknod "/dev/$D-scope" c 10 229 && chmod 666 "/dev/$D-scope" || skip "no device nodes can be made here"
+	ip link add bench-sbx netns "$NSNAME" type veth peer name board0 netns "$WORLD"
+	ip -n "$WORLD" link set board0 up
 	printf 'secrets:\n  key_file: %s\n  github:\n    ca_file: %s\n' "$HUB/cloop-secret-key" "$F/ca.pem" >> "$HUB/.cloop/config.yaml"
 	mkdir -p "$T/src"/{api-service,shared-proto,private}/.git && chown -R 1000:1000 "$T/src"
 	modes
 }
 teardown_file() {
+	[ -n "${D:-}" ] && rm -f "/dev/$D-scope"
 	forge_stop "$F"
 	hub_down
 }
@@ -35,6 +47,8 @@ all_granted() {
 	printf '{"API_KEY":"planted-env-03","WEBHOOK_SECRET":"planted-env-04"}' | mint app-env env
 	printf 'http://u:planted-proxy-05@proxy.test:3128' | mint way-out egress_proxy
 	echo "$T/src" | mint local-src local_repo
+	echo "scope=/dev/$D-scope:/dev/scope" | mint bench host_device
+	echo dut=bench-sbx,target=eth1,address=172.31.99.200/24 | mint bench-net host_interface
 	grant deploy-pat --repos 'myorg/*' --permissions contents:read
 	grant deploy-app --repos acme/tool --permissions contents:write
 	grant prod-kube --contexts prod --verbs get,list,watch,create,update,patch,delete,deletecollection
@@ -42,15 +56,18 @@ all_granted() {
 	grant app-env --env-keys API_KEY
 	grant way-out --hosts api.github.com,'*.pypi.org'
 	grant local-src --repos 'api-service,shared-*'
+	grant bench --devices scope
+	grant bench-net --interfaces dut
 }
 
-# What a shell finds: its variables, the lease's files with mode and owner, what is bound.
+# What a shell finds: its variables, the lease's files with mode and owner, what is bound, its devices and interfaces.
 LOOK='env | grep -vE "^(PATH|HOME|PWD|OLDPWD|SHLVL|HOSTNAME|TERM|container|_)=" | sort
 cd "$CLOOP_LEASE_DIR" && stat -c "%a %u:%g %s %n" -- *
 ls -A /repos; grep -E " /repos| $CLOOP_LEASE_DIR " /proc/mounts | cut -d " " -f 2,4 | cut -d , -f 1,2,3 | sort
-cat gitconfig; ls -A /run/cloop'
+cat gitconfig; ls -A /run/cloop
+stat -c "%n %A %t:%T" /dev/scope; ls /sys/class/net | xargs; ip -4 addr show eth1 | grep -o "inet [0-9./]*"'
 
-@test "the variables, files and mounts of seven kinds in one lease, and no others" {
+@test "the variables, files and mounts of all nine kinds in one lease, and no others" {
 	all_granted > /dev/null
 	exits 0 run_in -- sh -c "$LOOK"
 	same "$stderr" ''
