@@ -207,7 +207,7 @@ newly dropped: 256 IPv4 addresses (256 destinations)
 	has "$output" "from executor box to b.yaml"
 	has "$output" "newly allowed: 256 IPv4"
 	exits 0 diff_ a.json executor:box
-	exits 78 diff_ executor:nobody b.yaml
+	exits 65 diff_ executor:nobody b.yaml
 }
 
 @test "bad operands say what is wrong with them" {
