@@ -41,7 +41,10 @@ int key_pass_take(int *fd, struct cl_err *e)
 
 int key_pass_keep(void)
 {
-	if (fcntl(KEY_PASS_FD, F_GET_SEALS) != SEALS || fcntl(KEY_PASS_FD, F_SETFD, FD_CLOEXEC)) {
+	int seals = fcntl(KEY_PASS_FD, F_GET_SEALS);
+
+	/* vm.memfd_noexec adds one of the kernel's own. */
+	if (seals < 0 || (seals & SEALS) != SEALS || fcntl(KEY_PASS_FD, F_SETFD, FD_CLOEXEC)) {
 		(void)close_range(KEY_PASS_FD, ~0U, 0);
 		return -1;
 	}
