@@ -225,6 +225,26 @@ int worktrees_read(int project, const char *path, struct worktrees *out, struct 
 	return 0;
 }
 
+int worktree_again(int project, const char *path, const struct worktree *w, struct worktrees *out,
+	struct cl_err *e)
+{
+	cleanup_fd int folder = open_dir(project, WORKTREES_DIR, e), admin = -1;
+	struct registered r = {out, path};
+	struct stat st;
+
+	if (folder < 0 && e->code != CL_ENOTFOUND)
+		return -1;
+	if (folder >= 0 && !fstatat(folder, w->name, &st, AT_SYMLINK_NOFOLLOW) &&
+		take_entry(folder, w->name, out, e))
+		return -1;
+	if (!w->admin)
+		return 0;
+	admin = open_dir(project, ADMIN_DIR, e);
+	if (admin < 0)
+		return e->code == CL_ENOTFOUND ? 0 : -1;
+	return take_admin(admin, w->admin, &r, e);
+}
+
 /* ---- removing ---- */
 
 static int remove_in(int project, const char *folder, const char *name, struct cl_err *e)

@@ -39,6 +39,11 @@ void worktrees_release(struct worktrees *w);
  */
 int worktrees_read(int project, const char *path, struct worktrees *out, struct cl_err *e);
 /*
+ * What there is now of one that was read before: out has one then, or none when nothing is there.
+ */
+int worktree_again(int project, const char *path, const struct worktree *w, struct worktrees *out,
+	struct cl_err *e);
+/*
  * Removes the directory, then its registration: no link is followed, no mount entered. What is
  * gone already is success.
  */

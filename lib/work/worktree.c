@@ -49,6 +49,24 @@ bool work_worktree_stale(struct store *s, const struct work_worktrees *w,
 	return wt_stale(&f, why);
 }
 
+/* Removes it as it is now: others may have taken minutes to go since all were read. */
+static int remove_now(struct store *s, const struct work_worktrees *w, const struct worktree *seen,
+	bool *gone, struct cl_err *e)
+{
+	cleanup_worktrees struct worktrees now = WORKTREES_INIT;
+	const char *why;
+
+	*gone = false;
+	if (worktree_again(w->project, w->path, seen, &now, e))
+		return -1;
+	/* Two, or another: the registration is somebody else's by now. */
+	if (now.n > 1 || (now.n && (strcmp(now.v[0].name, seen->name) != 0 ||
+					   !work_worktree_stale(s, w, &now.v[0], &why))))
+		return 0;
+	*gone = true;
+	return now.n ? worktree_remove(w->project, &now.v[0], e) : 0;
+}
+
 void work_worktrees_prune(struct store *s, const struct work_worktrees *w, int64_t until,
 	struct cl_strv *removed, struct cl_strv *troubles)
 {
@@ -56,12 +74,13 @@ void work_worktrees_prune(struct store *s, const struct work_worktrees *w, int64
 		const struct worktree *one = &w->all.v[i];
 		const char *why;
 		struct cl_err e;
+		bool gone;
 
 		if (!work_worktree_stale(s, w, one, &why))
 			continue;
-		if (worktree_remove(w->project, one, &e))
+		if (remove_now(s, w, one, &gone, &e))
 			cl_strv_addf(troubles, "worktree %s: %s", one->name, e.msg);
-		else
+		else if (gone)
 			cl_strv_add(removed, one->name);
 	}
 }
