@@ -99,6 +99,8 @@ const char *sec_target_taken(const char *target, const struct sec_node *n, bool 
 	return NULL;
 }
 
+#define NOBODY 65534
+
 static bool member(const struct sec_user *who, uint32_t gid)
 {
 	bool is = gid && gid == who->gid;
@@ -117,8 +119,8 @@ void sec_node_inside(const struct sec_inside *host, enum sec_access access,
 	*out = (struct sec_inside){.uid = host->uid, .gid = host->gid};
 	bits = host->mode & (access == SEC_R ? 0444 : 0666);
 	if (host->uid == who->uid && access == SEC_R) {
-		/* An owner can change the mode again: it becomes root's, and the user's by group. */
-		out->uid = 0;
+		/* An owner can change the mode again: it becomes another's, and the user's by group. */
+		out->uid = who->uid ? 0 : NOBODY;
 		out->gid = who->gid;
 		bits = (bits >> 3 & 0040) | (bits & 0004);
 		mine = bits >> 3;

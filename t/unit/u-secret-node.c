@@ -106,3 +106,20 @@ void test_node__rights_inside(void)
 		CHECK_INT(got.writes, rows[i].want.writes);
 	}
 }
+
+/* Where a sandbox may run as root, it owns what is root's here: without a capability it obeys too. */
+void test_node__rights_of_root_inside(void)
+{
+	const struct sec_inside host = {.uid = 0, .gid = 20, .mode = 0660};
+	const struct sec_user root = {0, 0, NULL, 0};
+	struct sec_inside got;
+
+	sec_node_inside(&host, SEC_R, &root, &got);
+	CHECK_INT(got.uid, 65534);
+	CHECK_INT(got.gid, 0);
+	CHECK_INT(got.mode, 0040);
+	CHECK(got.reads && !got.writes);
+	sec_node_inside(&host, SEC_RW, &root, &got);
+	CHECK_INT(got.uid, 0);
+	CHECK(got.reads && got.writes);
+}
