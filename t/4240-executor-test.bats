@@ -13,6 +13,7 @@ setup_file() {
 }
 teardown_file() { hub_down; }
 setup() { configure; }
+teardown() { umount "$T/full" 2> /dev/null || true; }
 
 # configure [LINES-OF-executors.container]
 configure() {
@@ -100,6 +101,16 @@ until_no_trace() {
 	lacks "$output" $'\033'
 	exits 1 cloop executor test jail --skip-preflight
 	lacks "$output" $'\033'
+}
+
+@test "a workspace that is full: it fails, and nothing of the try is left there" {
+	mkdir "$T/full"
+	mount -t tmpfs -o size=16k,mode=777 none "$T/full"
+	exits 71 cloop executor test local --skip-preflight --workdir "$T/full"
+	left=$(ls -A "$T/full")
+	umount "$T/full"
+	has "$stderr" 'to the workspace'
+	same "$left" ''
 }
 
 @test "reap: what is ours and over goes, by name and counted" {

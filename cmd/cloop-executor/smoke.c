@@ -93,10 +93,9 @@ int smoke_place(struct smoke *s, const char *dir, struct cl_err *e)
 	if (fd < 0)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", s->project);
 	s->binary = cl_sibling(PROGRAM);
-	if (copy(s->binary, fd, id, e))
-		return -1;
+	/* Also what could be written only in part is removed. */
 	s->name = cl_strdup(id);
-	return 0;
+	return copy(s->binary, fd, id, e);
 }
 
 /* As a run's that asks for nothing of its own; the driver's defaults hold. */
