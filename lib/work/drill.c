@@ -325,7 +325,8 @@ static int take(struct drill *d, size_t plant_no, struct drill_result *out, stru
 	until = began + deadline(d);
 	if (revoke_grant(d->store, &g, &end, "scrub", d->hub.run, &was_live, &leases, e))
 		return -1;
-	while (any_left(d, plant_no) && !stopped(d) && sys_mono_ms() < until)
+	/* Who has ended says nothing more. */
+	while (any_left(d, plant_no) && !d->over && !stopped(d) && sys_mono_ms() < until)
 		listen_to(d, until);
 	if (stopped(d))
 		return given_up(e);
