@@ -50,3 +50,10 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	exits 0 cloop runs journal -p "$P" --json
 	same "$(jq -c '.run_id' <<< "$output" | xargs)" "null run_0123456789abcdef01234567"
 }
+
+@test "a command that is not UTF-8 is refused, and never another one started" {
+	exits 125 cloop run -p "$P" -- touch $'/workspace/\xff' /workspace/ran
+	has "$stderr" "word 2 of the command is not UTF-8"
+	has "$stderr" "fix: put the command into a script"
+	[ ! -e "$P/ran" ]
+}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "run.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "work/key_pass.h"
 
 #include <errno.h>
@@ -70,9 +71,21 @@ static void print_detached(const struct cl_ctx *c, const struct run_plan *p)
 		(void)puts(p->id);
 }
 
+/* The row and the driver have it as JSON, and a failover starts what stands in the row. */
+static int check_text(const struct cl_ctx *c, struct cl_err *e)
+{
+	for (size_t i = 0; i < c->noperands; i++) {
+		if (cl_utf8_valid(c->operands[i], strlen(c->operands[i])))
+			continue;
+		(void)cl_fail(e, CL_EDATA, "word %zu of the command is not UTF-8", i + 1);
+		return cl_fix(e, "put the command into a script in the project and run that");
+	}
+	return 0;
+}
+
 static int launch(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
-	if (run_plan_make(c, p, e))
+	if (check_text(c, e) || run_plan_make(c, p, e))
 		return -1;
 	if (cl_flag(c, "trace-steps"))
 		run_trace(c, p);
