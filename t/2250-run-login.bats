@@ -28,7 +28,8 @@ registry_up() {
 	nsenter --net="/run/netns/$WORLD" docker-registry serve "$d/reg.yml" > "$d/log" 2>&1 3>&- &
 	echo $! > "$d/pid"
 	until_ok listens "$WORLD" tcp 443
-	SSL_CERT_FILE=$d/cert.pem world podman push -q --creds somebody:planted-login-0001 "$IMAGE" "$REG/x/bb:1"
+	# docker's client of Debian 12 reads no manifest of OCI's type.
+	SSL_CERT_FILE=$d/cert.pem world podman push -q --format v2s2 --creds somebody:planted-login-0001 "$IMAGE" "$REG/x/bb:1"
 }
 
 # proxy_up : a proxy that wants a user, and answers every request by itself.

@@ -308,7 +308,7 @@ void test_config__default_executor(void)
 	CHECK_INT(cfg_executor(&f.cfg, "c", &x, &f.e), -1);
 	CHECK_HAS(f.e.fix, "b, a");
 	/* Whoever asks gets the same status, and never that of an answer. */
-	CHECK_INT(f.e.code, CL_ECONFIG);
+	CHECK_INT(f.e.code, CL_ENOTFOUND);
 	cfg_release(&f.cfg);
 	read_text(&f, "", 0);
 	CHECK_INT(cfg_executor(&f.cfg, NULL, &x, &f.e), -1);
