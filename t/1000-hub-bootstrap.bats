@@ -298,7 +298,8 @@ secrets:
 	rm -rf "$D/one" "$D/two"
 	cloop -C "$D/two" hub bootstrap > /dev/null
 	run ! grep -q HUB_MARK "$D/two/.cloop/hub.env"
-	echo 'CLOOP_HUB_MARK=../x' >> "$D/two/.cloop/hub.env"
+	# A line that was emptied by hand hides none below it.
+	printf 'CLOOP_HUB_MARK=\nCLOOP_HUB_MARK=../x\n' >> "$D/two/.cloop/hub.env"
 	exits 78 cloop -C "$D/two" hub config check
 	has "$stderr" "CLOOP_HUB_MARK=../x cannot be part of a name"
 	has "$stderr" "fix: write up to 16 lower-case letters and digits"

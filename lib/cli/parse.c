@@ -248,8 +248,9 @@ static int no_verb(const struct cl_ctx *c, char **argv, struct cl_err *e)
 {
 	cleanup_free char *name = cl_typed_name(c->spec);
 	const char *names[128], *near;
-	struct cl_buf given = CL_BUF_INIT;
+	cleanup_buf struct cl_buf given = CL_BUF_INIT;
 	size_t n = 0;
+	bool group = false; /* the first word is right: 'key' of 'key rotate' */
 
 	for (const struct cl_verb *v = c->spec->verbs; v->name && n < 128; v++)
 		if (!(v->needs & CL_HIDDEN))
@@ -261,10 +262,11 @@ static int no_verb(const struct cl_ctx *c, char **argv, struct cl_err *e)
 	near = cl_nearest(given.p, names, n);
 	if (!near)
 		near = cl_nearest(argv[0], names, n);
-	(void)cl_fail(e, CL_EUSAGE, "%s has no verb '%s'", name, argv[0]);
+	for (size_t i = 0; i < n; i++)
+		group = group || (cl_starts(names[i], argv[0]) && names[i][strlen(argv[0])] == ' ');
+	(void)cl_fail(e, CL_EUSAGE, "%s has no verb '%s'", name, group ? given.p : argv[0]);
 	if (near)
 		(void)cl_fix(e, "did you mean '%s %s'?", name, near);
-	cl_buf_release(&given);
 	return usage(c, e);
 }
 

@@ -198,9 +198,14 @@ char *hub_marker_value(const char *text, const char *key)
 	cleanup_strv struct cl_strv lines = CL_STRV_INIT;
 
 	cl_split(text, '\n', &lines);
-	for (size_t i = 0; i < lines.n; i++)
-		if (cl_starts(lines.v[i], key))
-			return cl_trim_dup(lines.v[i] + strlen(key));
+	for (size_t i = 0; i < lines.n; i++) {
+		cleanup_free char *value =
+			cl_starts(lines.v[i], key) ? cl_trim_dup(lines.v[i] + strlen(key)) : NULL;
+
+		/* A line that was emptied by hand is not the one that was added since. */
+		if (value && *value)
+			return cl_steal(&value);
+	}
 	return cl_strdup("");
 }
 
