@@ -146,9 +146,39 @@ static json_t *login_of(const char *p, size_t n, size_t user)
 		"password", json_stringn(p + user + 1, n - user - 1));
 }
 
+/* What is lent: the logins, and by host which grant each is of, as its index among the offers. */
+struct logins {
+	json_t *auths, *owners;
+	const struct sec_offer *offers;
+};
+
+/* A file has one login a host; another grant of the same secret lends the same one. */
+static int taken(
+	const struct logins *l, const struct sec_offer *o, const char *host, struct cl_err *e)
+{
+	const json_t *i = json_object_get(l->owners, host);
+	const struct sec_grant *by = i ? l->offers[json_integer_value(i)].grant : NULL;
+
+	if (!by || !strcmp(by->secret_id, o->grant->secret_id))
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"registry secret '%s' has a login for '%s', and so has '%s', which is lent "
+		"already: a config.json holds one login a registry",
+		o->grant->secret_name, host, by->secret_name);
+	return cl_fix(e, "revoke one of the two, or grant this one with --registries that the "
+			 "other has not");
+}
+
+static void lend(struct logins *l, const struct sec_offer *o, const char *host, json_t *take)
+{
+	cl_json_wipe(json_object_get(l->auths, host));
+	(void)json_object_set_new(l->auths, host, take);
+	(void)json_object_set_new(l->owners, host, json_integer(o - l->offers));
+}
+
 /* user:password for the first registry of the allowlist that is no pattern. */
 static int wrap_login(
-	const struct sec_offer *o, const char *p, size_t n, json_t *auths, struct cl_err *e)
+	const struct sec_offer *o, const char *p, size_t n, struct logins *l, struct cl_err *e)
 {
 	const struct cl_strv *list = &o->grant->constraints->list[SEC_REGISTRIES];
 	const char *colon = memchr(p, ':', n), *registry = NULL;
@@ -166,8 +196,10 @@ static int wrap_login(
 			o->grant->secret_name);
 		return cl_fix(e, "grant it with --registries and a host, such as ghcr.io");
 	}
-	(void)json_object_set_new(auths, is_docker_hub(registry) ? HUB_KEY : registry,
-		login_of(p, n, (size_t)(colon - p)));
+	registry = is_docker_hub(registry) ? HUB_KEY : registry;
+	if (taken(l, o, registry, e))
+		return -1;
+	lend(l, o, registry, login_of(p, n, (size_t)(colon - p)));
 	return 0;
 }
 
@@ -194,7 +226,7 @@ static int none_matches(const struct sec_offer *o, struct cl_err *e)
 }
 
 static int cut_config(
-	const struct sec_offer *o, const char *p, size_t n, json_t *auths, struct cl_err *e)
+	const struct sec_offer *o, const char *p, size_t n, struct logins *l, struct cl_err *e)
 {
 	cleanup_secret_doc struct cl_doc d = CL_DOC_INIT;
 	const struct cl_strv *list = &o->grant->constraints->list[SEC_REGISTRIES];
@@ -204,10 +236,13 @@ static int cut_config(
 
 	if (sec_doc_parse(&d, CL_DOC_JSON, "registry", p, n, e))
 		return -1;
+	json_object_foreach (json_object_get(d.root, "auths"), key, v)
+		if (sec_host_allowed(list, key) && is_login(v) && taken(l, o, key, e))
+			return -1;
 	json_object_foreach (json_object_get(d.root, "auths"), key, v) {
 		if (!sec_host_allowed(list, key) || !is_login(v))
 			continue;
-		(void)json_object_set_new(auths, key, json_deep_copy(v));
+		lend(l, o, key, json_deep_copy(v));
 		kept++;
 	}
 	return kept ? 0 : none_matches(o, e);
@@ -240,7 +275,8 @@ static void add_login_secrets(struct sec_lease *l, const json_t *auths)
 /* One config.json for all of them, owned by the first. */
 void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
-	json_t *auths = json_object(), *doc;
+	struct logins logins = {json_object(), json_object(), o};
+	json_t *doc;
 	struct sec_material *first = NULL;
 	char *text;
 
@@ -254,8 +290,8 @@ void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n
 		if (o[i].grant->kind != SEC_REGISTRY)
 			continue;
 		sec_trim(&p, &len);
-		if (len && *p == '{' ? cut_config(&o[i], p, len, auths, &e)
-				     : wrap_login(&o[i], p, len, auths, &e)) {
+		if (len && *p == '{' ? cut_config(&o[i], p, len, &logins, &e)
+				     : wrap_login(&o[i], p, len, &logins, &e)) {
 			sec_lease_refuse(l, o[i].grant, &e);
 			continue;
 		}
@@ -264,8 +300,9 @@ void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n
 		cl_buf_addf(&m->delivers, "registries: %s", list);
 		first = first ? first : m;
 	}
-	add_login_secrets(l, auths);
-	doc = json_pack("{s:o}", "auths", auths);
+	add_login_secrets(l, logins.auths);
+	json_decref(logins.owners);
+	doc = json_pack("{s:o}", "auths", logins.auths);
 	if (first) {
 		text = cl_json_text(doc);
 		cl_buf_adds(&sec_material_file(first, "config.json", false)->data, text);

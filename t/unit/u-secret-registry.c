@@ -142,3 +142,41 @@ void test_registry__user_and_password(void)
 		}
 	}
 }
+
+/* Two secrets with a login for one host: the first is lent, and who has the other hears of it. */
+void test_registry__one_login_a_host(void)
+{
+	static const char *const payloads[] = {"a:first-of-them", "b:second-of-them",
+		"{\"auths\":{\"quay.io\":{\"auth\":\"YTp4eA==\"},\"ghcr.io\":{\"auth\":\"YTp4eA=="
+		"\"}}}",
+		"a:first-of-them"};
+	static const char *const ids[] = {"sec_1", "sec_2", "sec_3", "sec_1"};
+	cleanup_subject struct sec_subject subject = SEC_SUBJECT_INIT;
+	struct sec_constraints c = {0};
+	struct sec_grant g[4];
+	struct sec_offer o[4];
+	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
+	struct cl_err e;
+
+	CHECK_INT(sec_subject_parse("project:/srv/app", &subject, &e), 0);
+	cl_strv_add(&c.list[SEC_REGISTRIES], "ghcr.io");
+	cl_strv_add(&c.list[SEC_REGISTRIES], "quay.io");
+	for (size_t i = 0; i < 4; i++) {
+		g[i] = (struct sec_grant){.id = "grant_1",
+			.secret_id = ids[i],
+			.secret_name = ids[i],
+			.kind = SEC_REGISTRY,
+			.subject = &subject,
+			.constraints = &c};
+		o[i] = (struct sec_offer){
+			.grant = &g[i], .payload = payloads[i], .len = strlen(payloads[i])};
+	}
+	sec_lease_build(o, 4, NOW, &l);
+	CHECK_INT(l.nmaterials, 2);
+	CHECK_INT(l.nrefused, 2);
+	CHECK_HAS(l.refused[0].error.msg, "'sec_2' has a login for 'ghcr.io', and so has 'sec_1'");
+	CHECK_HAS(l.refused[1].error.msg, "'sec_3' has a login for 'ghcr.io', and so has 'sec_1'");
+	CHECK_HAS(l.materials[0].files[0].data.p, "ghcr.io");
+	CHECK(!strstr(l.materials[0].files[0].data.p, "quay.io"));
+	sec_constraints_release(&c);
+}
