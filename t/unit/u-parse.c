@@ -199,7 +199,7 @@ void test_parse__operands_and_verbs(void)
 		{"pant a", "! cloop decor has no verb 'pant'"},
 		{"~", "! cloop decor has no verb ''"},
 		{"brush sub", "! 'sub' is one operand too many"},
-		{"colour out", "! cloop decor has no verb 'colour out'"},
+		{"colour out", "! cloop decor has no verb 'colour'"},
 	};
 
 	table(&many, rows, CL_ARRAY_LEN(rows));

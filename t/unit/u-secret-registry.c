@@ -146,10 +146,10 @@ void test_registry__user_and_password(void)
 /* Two secrets with a login for one host: the first is lent, and who has the other hears of it. */
 void test_registry__one_login_a_host(void)
 {
-	static const char *const payloads[] = {"a:first-of-them", "b:second-of-them",
-		"{\"auths\":{\"quay.io\":{\"auth\":\"YTp4eA==\"},\"ghcr.io\":{\"auth\":\"YTp4eA=="
-		"\"}}}",
-		"a:first-of-them"};
+	static const char two[] = "{\"auths\":{\"quay.io\":{\"auth\":\"YTp4eA==\"},"
+				  "\"ghcr.io\":{\"auth\":\"YTp4eA==\"}}}";
+	static const char *const payloads[] = {
+		"a:first-of-them", "b:second-of-them", two, "a:first-of-them"};
 	static const char *const ids[] = {"sec_1", "sec_2", "sec_3", "sec_1"};
 	cleanup_subject struct sec_subject subject = SEC_SUBJECT_INIT;
 	struct sec_constraints c = {0};
