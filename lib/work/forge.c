@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/forge.h"
 
-#include "base/err_json.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "policy/github_api.h"
 #include "sys/proc.h"
+#include "work/part.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -71,16 +71,6 @@ static int request(
 	return 0;
 }
 
-static int failed(const char *verb, const struct sys_run *r, struct cl_err *e)
-{
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_free char *first = sys_first_line(&r->err);
-
-	if (!cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r->err.p, r->err.len, NULL, e))
-		return cl_err_from_json(d.root, e);
-	return cl_fail(e, CL_EBUG, PROGRAM " %s ended with status %d: %s", verb, r->status, first);
-}
-
 /* Runs cloop-forge; its answer, to be parsed, is in r->out, which is wiped. */
 static int run(const char *verb, const json_t *o, const char *secret, size_t len, struct sys_run *r,
 	struct cl_err *e)
@@ -101,7 +91,7 @@ static int run(const char *verb, const json_t *o, const char *secret, size_t len
 	r->max_output = GH_ANSWER_MAX;
 	if (sys_run(r, e))
 		return -1;
-	return r->status ? failed(verb, r, e) : 0;
+	return r->status ? work_part_failed(PROGRAM, verb, r, e) : 0;
 }
 
 static void copy_texts(const json_t *list, struct cl_strv *out)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/registry.h"
-#include "base/err_json.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "sys/proc.h"
+#include "work/part.h"
 #include "work/paths.h"
 #include "work/registry_cache.h"
 
@@ -31,16 +31,6 @@ json_t *work_registry_reach(const struct cfg *c)
 	return o;
 }
 
-static int failed(const char *verb, const struct sys_run *r, struct cl_err *e)
-{
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_free char *first = sys_first_line(&r->err);
-
-	if (!cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r->err.p, r->err.len, NULL, e))
-		return cl_err_from_json(d.root, e);
-	return cl_fail(e, CL_EBUG, PROGRAM " %s ended with status %d: %s", verb, r->status, first);
-}
-
 static int ask(
 	char *verb, const json_t *request, int64_t timeout_ms, json_t **out, struct cl_err *e)
 {
@@ -62,7 +52,7 @@ static int ask(
 	if (sys_run(&r, e))
 		return -1;
 	if (r.status)
-		return failed(verb, &r, e);
+		return work_part_failed(PROGRAM, verb, &r, e);
 	if (cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r.out.p, r.out.len, NULL, e))
 		return -1;
 	*out = json_incref(d.root);
