@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/oci.h"
+#include "case_file.h"
 #include "tsv.h"
 
 static void challenge_row(const struct tsv_row *r)
@@ -147,16 +148,9 @@ void test_loopback__names_and_lookalikes(void)
 
 static void read_case(const char *name, struct cl_buf *out)
 {
-	cleanup_free char *path = cl_asprintf("%s/oci/%s", T_CASES, name);
-	FILE *f = fopen(path, "r");
-	char part[4096];
-	size_t n;
+	cleanup_free char *path = cl_asprintf("oci/%s", name);
 
-	while (f && (n = fread(part, 1, sizeof(part), f)) > 0)
-		cl_buf_add(out, part, n);
-	CHECK(f && out->len);
-	if (f)
-		(void)fclose(f);
+	case_file(path, out);
 }
 
 static char *login_says(const struct oci_login *l)

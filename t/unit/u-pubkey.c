@@ -3,20 +3,13 @@
 #include "base/b64.h"
 #include "base/mem.h"
 #include "seal/pubkey.h"
-#include "unit.h"
+#include "case_file.h"
 
 static void load(const char *name, struct cl_buf *out)
 {
-	cleanup_free char *path = cl_asprintf("%s/pubkey/%s", T_CASES, name);
-	FILE *f = fopen(path, "r");
-	char part[4096];
-	size_t n;
+	cleanup_free char *path = cl_asprintf("pubkey/%s", name);
 
-	while (f && (n = fread(part, 1, sizeof(part), f)) > 0)
-		cl_buf_add(out, part, n);
-	CHECK(f && out->len);
-	if (f)
-		(void)fclose(f);
+	case_file(path, out);
 }
 
 static struct seal_pubkey *key_of(const char *name)

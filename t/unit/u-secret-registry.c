@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "policy/secret_kind.h"
 #include "policy/secret_lease.h"
+#include "case_file.h"
 #include "tsv.h"
 
 #include <stdlib.h>
@@ -11,17 +12,9 @@
 
 static void slurp(const char *name, struct cl_buf *out)
 {
-	char path[512], piece[4096];
-	size_t n;
-	FILE *f;
+	cleanup_free char *path = cl_asprintf("secret/registry/%s", name);
 
-	(void)snprintf(path, sizeof(path), "%s/secret/registry/%s", T_CASES, name);
-	f = fopen(path, "r");
-	CHECK(f != NULL);
-	while (f && (n = fread(piece, 1, sizeof(piece), f)) > 0)
-		cl_buf_add(out, piece, n);
-	if (f)
-		(void)fclose(f);
+	case_file(path, out);
 }
 
 /* A lease of one grant of that payload. */
