@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rules that are looked at, with a sixteenth for each interval: some seconds. */
+/* Situations and rules that are looked at, with a sixteenth for each interval: some seconds. */
 #define LIMIT 100000000u
 #define MORE  1000 /* differences; what would be more is not listed */
 #define NEAR  64   /* of them to join a new one with */
@@ -232,6 +232,7 @@ static void look(struct vf_run *run)
 	int dim;
 
 	run->asked = -1;
+	run->spent = ++run->steps > run->limit;
 	vf_expect(run);
 	if (run->asked < 0)
 		vf_eval(run);

@@ -80,9 +80,10 @@ void vf_forget(struct flat_view *v)
 	*v = (struct flat_view){0};
 }
 
+/* Room that there is is kept: this is done some twenty times a situation. */
 static void whole(struct flat_view *v, uint32_t class)
 {
-	vf_forget(v);
+	v->n = 0;
 	flat_view_add(v, 0, class);
 }
 
@@ -98,15 +99,15 @@ void vf_everything(const struct vf_sets *s, struct flat_view *v)
 
 void vf_copy(const struct flat_view *from, struct flat_view *to)
 {
-	struct flat_view made = {.lo = cl_calloc(from->n, sizeof(*made.lo)),
-		.id = cl_calloc(from->n, sizeof(*made.id)),
-		.n = from->n,
-		.cap = from->n};
-
-	memcpy(made.lo, from->lo, from->n * sizeof(*made.lo));
-	memcpy(made.id, from->id, from->n * sizeof(*made.id));
-	vf_forget(to);
-	*to = made;
+	if (to->cap < from->n) {
+		vf_forget(to);
+		*to = (struct flat_view){.lo = cl_calloc(from->n, sizeof(*to->lo)),
+			.id = cl_calloc(from->n, sizeof(*to->id)),
+			.cap = from->n};
+	}
+	memcpy(to->lo, from->lo, from->n * sizeof(*to->lo));
+	memcpy(to->id, from->id, from->n * sizeof(*to->id));
+	to->n = from->n;
 }
 
 bool vf_empty(const struct flat_view *v)
