@@ -5,7 +5,7 @@ load lib/localhub
 load lib/faults
 
 setup_file() {
-	need root jq sqlite3 unshare setpriv
+	need root jq sqlite3 unshare setpriv python3
 	localhub_up
 	mkdir -m 755 "$T/drivers"
 	# One program an executor, so that each can be lost by itself.
@@ -242,6 +242,96 @@ audits() { cloop hub audit list --json --action "$1" | jq -c "$2"; }
 	same "$(state_of "$S")" requeued
 	same "$(runs T-8)" 1
 	exits 125 cloop run -p "$P" --replaces ses_000000 --detach -- true
+}
+
+# a_loop : probe-health --loop as installed, but for a cloop-run that takes its time.
+a_loop() {
+	local x
+	mkdir -p "$T/bin"
+	rm -f "$T/bin/started"
+	for x in "$BIN"/*; do ln -sf "$x" "$T/bin/"; done
+	rm -f "$T/bin/cloop-executor" "$T/bin/cloop-run"
+	cp "$BIN/cloop-executor" "$T/bin/"
+	printf '#!/bin/sh\necho $$ > "%s"\nmv "%s" "%s"\nexec sleep 600\n' \
+		"$T/bin/s" "$T/bin/s" "$T/bin/started" > "$T/bin/cloop-run"
+	chmod 755 "$T/bin/cloop-run"
+	# What other tests have left requeued would come first.
+	exec_sql "update session set state = 'failed' where state = 'requeued';
+		update executor_health set next_probe = 0"
+	"$T/bin/cloop-executor" probe-health --loop > "$T/log" 2>&1 3>&- < /dev/null &
+	LOOP=$!
+}
+# of_loop PID : it descends from the loop.
+of_loop() {
+	local p=$1
+	while [ "$p" -gt 1 ]; do
+		[ "$p" != "$LOOP" ] || return 0
+		p=$(sed 's/.*) . //' "/proc/$p/stat" | cut -d' ' -f1)
+	done
+	return 1
+}
+
+@test "a loop that is told to end while a replacement starts: it ends, and that goes on" {
+	begin a --task T-slow
+	lose a
+	unreachable a
+	a_loop
+	until_true test -e "$T/bin/started"
+	started=$(< "$T/bin/started")
+	# Nobody's zombie when it ends, however late.
+	run ! of_loop "$started"
+	kill -TERM "$LOOP"
+	wait "$LOOP"
+	[ -d "/proc/$started" ]
+	kill "$started"
+	has "$(< "$T/log")" "$R is lost with executor a"
+	has "$(< "$T/log")" "$R is not started again yet"
+	same "$(sql "select state from handle where id = '$H'")" ended
+	until_true settled "$S"
+	same "$(runs T-slow)" 2
+	same "$(live T-slow)" 1
+}
+
+@test "a loop that is told to end while a lost workload ends: the next pass takes it on" {
+	begin a --task T-end
+	kill_shim
+	lose a
+	unreachable a
+	# Somebody answers for its supervisor, and nothing ends.
+	answers "$T/run/w/$H/sock"
+	a_loop
+	until_true test -s "$T/asked"
+	kill -TERM "$LOOP"
+	wait "$LOOP"
+	kill "$ANSWERS"
+	same "$(sql "select state, tried_at from session where id = '$S'")" "requeued|0"
+	[ ! -e "$T/bin/started" ]
+	cloop sweep --only adopt > /dev/null
+	until_true passed "$S"
+	same "$(runs T-end)" 2
+	same "$(live T-end)" 1
+}
+passed() {
+	sweep > /dev/null
+	[ "$(state_of "$1")" = replaced ]
+}
+# answers SOCKET : says yes to each request, and does nothing.
+answers() {
+	rm -f "$T/asked"
+	python3 -c '
+import os, socket, sys
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if os.path.exists(sys.argv[1]): os.unlink(sys.argv[1])
+s.bind(sys.argv[1]); s.listen(8)
+print("up", flush=True)
+while True:
+    c, _ = s.accept()
+    m = c.recv(65536)
+    c.send(b"{\"ok\":true}")
+    with open(sys.argv[2], "ab") as f: f.write(m)
+' "$1" "$T/asked" > "$T/up" 3>&- < /dev/null &
+	ANSWERS=$!
+	until_true grep -q up "$T/up"
 }
 
 @test "a hundred supervisors at once: one dispatch" {

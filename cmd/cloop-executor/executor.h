@@ -58,9 +58,13 @@ int fleet_cmd_node(const struct cl_ctx *c, const struct fleet_cmd *f, struct wor
 int fleet_audit(struct fleet_cmd *f, const char *action, const char *executor, const char *project,
 	json_t *take_detail, struct cl_err *e);
 
-/* One pass over what serves and is to be asked; 1: one cannot take work. */
+/*
+ * One pass over what serves and is to be asked; 1: one cannot take work. `end`
+ * (sys_end_signals, or -1): told to end, it gives up what it is at.
+ */
 int probe_pass(struct cl_ctx *c, struct fleet_cmd *f,
-	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), struct cl_err *e);
+	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), int end,
+	struct cl_err *e);
 /* Passes until SIGTERM or SIGINT; CL_EBUSY where another does so for the hub. */
 int probe_loop(struct cl_ctx *c, struct cl_err *e);
 

@@ -14,6 +14,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -47,15 +49,15 @@ static char *first_failure(const json_t *answer)
 	return NULL;
 }
 
-/* Why it cannot take work; owned, NULL: it can. */
-static char *ask_driver(const struct fleet_cmd *f, const struct work_node *n)
+/* Why it cannot take work; owned, NULL: it can. Told to end it says anything. */
+static char *ask_driver(const struct fleet_cmd *f, const struct work_node *n, int end)
 {
 	struct cap_set caps;
 	json_t *answer = NULL;
 	struct cl_err e;
 	char *why;
 
-	if (work_preflight(n->x, &f->doc, f->hub.dir, NULL, PROBE_MS, &answer, &e)) {
+	if (work_preflight(n->x, &f->doc, f->hub.dir, NULL, PROBE_MS, end, &answer, &e)) {
 		/* A driver without a preflight is there when it says what it can do. */
 		if (e.code == CL_EUSAGE && !work_capabilities(n->x, &f->doc, f->hub.dir,
 						   f->fleet.machine.machine, &caps, &e))
@@ -149,7 +151,7 @@ static void tell(const struct cl_ctx *c, const struct failover *over, const stru
  * may not have come to it.
  */
 static void fail_over(const struct cl_ctx *c, struct fleet_cmd *f, const struct work_node *n,
-	struct failover *over)
+	int end, struct failover *over)
 {
 	cleanup_free char *base = work_run_base();
 
@@ -159,6 +161,7 @@ static void fail_over(const struct cl_ctx *c, struct fleet_cmd *f, const struct 
 	over->run_base = base;
 	over->cfg = &f->cfg;
 	over->executor = n->x->id;
+	over->stop = end;
 	failover_pass(over, f->store);
 	over->executor = over->run_base = NULL;
 	for (size_t i = 0; i < over->troubles.n; i++)
@@ -195,17 +198,21 @@ static int probe_one(struct cl_ctx *c, struct fleet_cmd *f, struct work_node *n,
 {
 	cleanup_failover struct failover over = FAILOVER_INIT;
 	cleanup_free char *why = NULL;
+	cleanup_fd int end = sys_end_signals(e);
 	enum pl_health from;
 	bool mine;
 
-	if (claim(f, n, cl_flag(c, "due"), &mine, e))
+	if (end < 0 || claim(f, n, cl_flag(c, "due"), &mine, e))
 		return -1;
 	if (!mine)
 		return 0;
-	why = ask_driver(f, n);
+	why = ask_driver(f, n, end);
+	/* A probe that was given up says nothing of the executor. */
+	if (sys_told_to_end(end))
+		return 0;
 	if (record(f, n, why, &from, e))
 		return -1;
-	fail_over(c, f, n, &over);
+	fail_over(c, f, n, end, &over);
 	tell(c, &over, n, from, why);
 	return why ? 1 : 0;
 }
@@ -249,48 +256,80 @@ static int start(struct cl_ctx *c, const struct fleet_cmd *f, const char *id, st
 	return rc;
 }
 
-/* Its answer is a line or two: less than a pipe holds, so nobody waits for us to read it. */
-static int finish(struct child *k, int *worst, struct cl_err *e)
+/* What is under way, in a ring: begun and done only grow. */
+struct pass {
+	struct child v[AT_ONCE];
+	size_t begun, done;
+	int end;   /* readable: we are told to end */
+	bool over; /* and so are they */
+	int worst;
+};
+
+/* Waits for something to read, or to be told to end, which is handed on: each ends soon then. */
+static void listen_to(struct pass *p, int out)
 {
+	struct pollfd fds[2] = {{.fd = out, .events = POLLIN}, {.fd = p->end, .events = POLLIN}};
+
+	while (!p->over && poll(fds, 2, -1) < 0 && errno == EINTR)
+		;
+	if (p->over || !fds[1].revents)
+		return;
+	p->over = true;
+	for (size_t i = p->done; i < p->begun; i++)
+		(void)kill(p->v[i % AT_ONCE].pid, SIGTERM);
+}
+
+/*
+ * The oldest of them. Its answer is a line or two: less than a pipe holds, so nobody waits for us
+ * to read it.
+ */
+static int finish(struct pass *p, struct cl_err *e)
+{
+	const struct child *k = &p->v[p->done % AT_ONCE];
 	char text[4096];
-	int status;
+	int status, rc;
 	ssize_t n;
 
-	while ((n = read(k->out, text, sizeof(text))) > 0)
-		(void)fwrite(text, 1, (size_t)n, stdout);
+	do {
+		listen_to(p, k->out);
+		n = read(k->out, text, sizeof(text));
+		if (n > 0)
+			(void)fwrite(text, 1, (size_t)n, stdout);
+	} while (n > 0);
 	(void)close(k->out);
-	if (sys_wait(k->pid, &status, e))
-		return -1;
-	if (status > *worst)
-		*worst = status;
-	return 0;
+	rc = sys_wait(k->pid, &status, e);
+	p->done++;
+	if (!rc && status > p->worst)
+		p->worst = status;
+	return rc;
 }
 
 int probe_pass(struct cl_ctx *c, struct fleet_cmd *f,
-	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), struct cl_err *e)
+	bool (*asked)(const struct fleet_cmd *f, const struct work_node *n), int end,
+	struct cl_err *e)
 {
-	struct child running[AT_ONCE];
-	size_t begun = 0, done = 0;
-	int worst = 0, rc = 0;
+	struct pass p = {.end = end};
+	int rc = 0;
 
 	for (size_t i = 0; !rc && i < f->fleet.n; i++) {
 		const struct work_node *n = &f->fleet.v[i];
 
 		if (!work_node_serves(n) || !asked(f, n))
 			continue;
-		if (begun - done == AT_ONCE)
-			rc = finish(&running[done++ % AT_ONCE], &worst, e);
-		if (!rc)
-			rc = start(c, f, n->x->id, &running[begun % AT_ONCE], e);
-		begun += !rc;
+		if (p.begun - p.done == AT_ONCE)
+			rc = finish(&p, e);
+		if (rc || p.over || sys_told_to_end(end))
+			break;
+		rc = start(c, f, n->x->id, &p.v[p.begun % AT_ONCE], e);
+		p.begun += !rc;
 	}
-	while (done < begun) {
+	while (p.done < p.begun) {
 		struct cl_err ignored;
 
-		if (finish(&running[done++ % AT_ONCE], &worst, rc ? &ignored : e))
+		if (finish(&p, rc ? &ignored : e))
 			rc = -1;
 	}
-	return rc ? -1 : worst;
+	return rc ? -1 : p.worst;
 }
 
 static bool is_due(const struct fleet_cmd *f, const struct work_node *n)
@@ -310,7 +349,7 @@ int cmd_executor_probe_health(struct cl_ctx *c, struct cl_err *e)
 	if (fleet_cmd_open(c, STORE_RW, &f, e))
 		return -1;
 	if (!c->noperands)
-		return probe_pass(c, &f, is_due, e);
+		return probe_pass(c, &f, is_due, -1, e);
 	if (fleet_cmd_node(c, &f, &n, e))
 		return -1;
 	if (work_node_serves(n))

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LOOP_LOCK ".cloop/probe.lock"
@@ -54,13 +55,13 @@ static int idle_ms(const struct fleet_cmd *f)
 }
 
 /* What stops one pass (a configuration that is being written, a store that is busy) is said. */
-static int pass(struct cl_ctx *c)
+static int pass(struct cl_ctx *c, int end)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
 	struct cl_err e;
 
 	cl_err_init(&e);
-	if (fleet_cmd_open(c, STORE_RW, &f, &e) || probe_pass(c, &f, asked, &e) < 0) {
+	if (fleet_cmd_open(c, STORE_RW, &f, &e) || probe_pass(c, &f, asked, end, &e) < 0) {
 		cl_warn(c, "%s", e.msg);
 		return LOOK_MS;
 	}
@@ -86,8 +87,11 @@ int probe_loop(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	for (;;) {
 		struct pollfd p = {.fd = signals, .events = POLLIN};
-		int n = poll(&p, 1, pass(c));
+		int n = poll(&p, 1, pass(c, signals));
 
+		/* As the first process of a container we get what goes on without its parent. */
+		while (waitpid(-1, NULL, WNOHANG) > 0)
+			;
 		if (n > 0)
 			return 0;
 		if (n < 0 && errno != EINTR)

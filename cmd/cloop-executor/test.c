@@ -85,7 +85,7 @@ static json_t *preflight(
 	json_t *answer = NULL;
 	struct cl_err e;
 
-	if (!work_preflight(x, &f->doc, f->hub.dir, workdir, PREFLIGHT_MS, &answer, &e) &&
+	if (!work_preflight(x, &f->doc, f->hub.dir, workdir, PREFLIGHT_MS, -1, &answer, &e) &&
 		json_is_array(json_object_get(answer, "findings")))
 		return answer;
 	if (!answer && e.code == CL_EUSAGE)

@@ -227,6 +227,61 @@ int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e)
 	return 0;
 }
 
+/* How a spawn of the process between us and init went. */
+struct away {
+	int failed;
+	pid_t pid;
+	uint64_t start;
+	struct cl_err e; /* only where it failed */
+};
+
+static void __attribute__((noreturn)) go_between(const struct sys_spawn *s, int report)
+{
+	struct away a = {0};
+	struct cl_err ignored;
+
+	a.failed = sys_spawn(s, &a.pid, &a.e);
+	/* Ours until we end, so that the pid is nobody else's yet. */
+	if (!a.failed)
+		(void)sys_proc_start(a.pid, &a.start, &ignored);
+	(void)!write(report, &a, sizeof(a));
+	_exit(0); /* lint: allow */
+}
+
+int sys_spawn_away(const struct sys_spawn *s, int *pidfd, struct cl_err *e)
+{
+	cleanup_fd int from = -1;
+	struct cl_err gone;
+	struct away a;
+	int ends[2], status;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make a pipe");
+	from = ends[0];
+	pid = fork();
+	if (!pid)
+		go_between(s, ends[1]);
+	(void)close(ends[1]);
+	if (pid < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot start '%s'", s->path);
+	do
+		n = read(from, &a, sizeof(a));
+	while (n < 0 && errno == EINTR);
+	if (sys_wait(pid, &status, e))
+		return -1;
+	if (n != (ssize_t)sizeof(a))
+		return cl_fail(e, CL_EOS, "what was to start '%s' ended too early", s->path);
+	if (a.failed) {
+		*e = a.e;
+		return -1;
+	}
+	if (pidfd && sys_pidfd_open(a.pid, a.start, pidfd, &gone))
+		*pidfd = -1;
+	return 0;
+}
+
 int sys_wait(pid_t pid, int *status, struct cl_err *e)
 {
 	int st;
@@ -308,23 +363,25 @@ static int wait_ms(int64_t deadline)
 /*
  * Moves bytes until the child and both its outputs have ended: one that closed its
  * outputs early still has a deadline and may still want its input. 0, or ETIME when the
- * time is over, or what poll() said.
+ * time is over, ECANCELED when we are told to end, or what poll() said.
  */
 static int pump_all(struct pump *p, int64_t deadline)
 {
 	bool tail = p->r->keep_tail;
 
 	while (p->out >= 0 || p->err >= 0 || p->child >= 0) {
-		struct pollfd fds[4] = {{p->in, POLLOUT, 0}, {p->out, POLLIN, 0},
-			{p->err, POLLIN, 0}, {p->child, POLLIN, 0}};
+		struct pollfd fds[5] = {{p->in, POLLOUT, 0}, {p->out, POLLIN, 0},
+			{p->err, POLLIN, 0}, {p->child, POLLIN, 0}, {p->r->stop, POLLIN, 0}};
 
 		if (deadline && sys_mono_ms() >= deadline)
 			return ETIME;
-		if (poll(fds, 4, wait_ms(deadline)) < 0) {
+		if (poll(fds, 5, wait_ms(deadline)) < 0) {
 			if (errno == EINTR)
 				continue;
 			return errno;
 		}
+		if (fds[4].revents)
+			return ECANCELED;
 		if (fds[0].revents)
 			feed(p);
 		if (fds[1].revents && !drain(p->out, &p->r->out, p->max, tail))
@@ -381,6 +438,8 @@ static int run_child(struct sys_run *r, struct pump *p, int child_end[3], struct
 			(long long)r->timeout_ms);
 		return cl_fix(e, "try again; if it hangs by hand too, restart what it talks to");
 	}
+	if (why == ECANCELED)
+		return cl_fail(e, CL_EUNAVAIL, "'%s' was given up", r->spawn.path);
 	if (why)
 		return cl_fail_sys(e, CL_EOS, why, "cannot watch '%s'", r->spawn.path);
 	return 0;
@@ -446,4 +505,11 @@ int sys_end_signals(struct cl_err *e)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot block signals");
 	fd = signalfd(-1, &set, SFD_CLOEXEC);
 	return fd < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot make a signalfd") : fd;
+}
+
+bool sys_told_to_end(int signals)
+{
+	struct pollfd p = {.fd = signals, .events = POLLIN};
+
+	return signals >= 0 && poll(&p, 1, 0) > 0;
 }

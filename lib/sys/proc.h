@@ -53,10 +53,17 @@ char *sys_find_on(const char *path, const char *name);
  */
 int sys_spawn(const struct sys_spawn *s, pid_t *pid, struct cl_err *e);
 /*
+ * The same for one that goes on without us: init reaps it. *pidfd, where that is not NULL, is the
+ * caller's and becomes readable when it ends; -1: it has ended already.
+ */
+int sys_spawn_away(const struct sys_spawn *s, int *pidfd, struct cl_err *e);
+/*
  * For one that goes on until it is told to end: SIGTERM and SIGINT no longer end the process but
  * make the descriptor readable, which the caller owns; -1 on failure. Children are not affected.
  */
 int sys_end_signals(struct cl_err *e);
+/* Whether such a descriptor has become readable; false for -1. */
+bool sys_told_to_end(int signals);
 
 /* The exit status as a shell has it: 0-255, or 128+signal. Waits; EINTR is retried. */
 int sys_wait(pid_t pid, int *status, struct cl_err *e);
@@ -68,13 +75,16 @@ struct sys_run {
 	size_t input_len;
 	int64_t timeout_ms;     /* 0: none; SIGKILL (with new_session to its whole
 				   session's group) and CL_EUNAVAIL when it is over */
+	int stop;               /* of sys_end_signals; told to end it is as when the time is
+				   over; -1: none */
 	size_t max_output;      /* per stream; what is beyond is dropped; 0: 4 MiB */
 	bool keep_tail;         /* drop the front, not the end */
 	struct cl_buf out, err; /* what it wrote; released by the caller */
 	int status;             /* as sys_wait */
 };
-#define SYS_RUN_INIT \
-	((struct sys_run){.spawn = SYS_SPAWN_INIT, .out = CL_BUF_INIT, .err = CL_BUF_INIT})
+#define SYS_RUN_INIT       \
+	((struct sys_run){ \
+		.spawn = SYS_SPAWN_INIT, .stop = -1, .out = CL_BUF_INIT, .err = CL_BUF_INIT})
 
 /*
  * 0 when the child ran, whatever its status; -1 when it could not or took too long. It is

@@ -2,9 +2,11 @@
 #include "work/control.h"
 #include "base/err_json.h"
 #include "base/mem.h"
+#include "sys/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,7 +161,29 @@ int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struc
 	return 0;
 }
 
+static int await_answer(int fd, int64_t ms, struct cl_err *e)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int64_t until = sys_mono_ms() + ms;
+	int n;
+
+	do {
+		int64_t left = until - sys_mono_ms();
+
+		n = poll(&p, 1, left < 0 ? 0 : (int)left);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0)
+		return 0;
+	(void)cl_fail(e, CL_EBUSY, "the supervisor gave no answer in %lld ms", (long long)ms);
+	return cl_fix(e, "try again; 'cloop runs show' tells the state of the run");
+}
+
 int control_ask(const char *path, json_t *msg, struct cl_err *e)
+{
+	return control_ask_within(path, msg, CONTROL_ASK_MS, e);
+}
+
+int control_ask_within(const char *path, json_t *msg, int64_t ms, struct cl_err *e)
 {
 	cleanup_fd int fd = -1;
 	int fds[CONTROL_FDS], rc = 0;
@@ -167,7 +191,7 @@ int control_ask(const char *path, json_t *msg, struct cl_err *e)
 	size_t n;
 
 	if (control_connect(path, &fd, e) || control_send(fd, msg, NULL, 0, e) ||
-		control_recv(fd, &got, fds, &n, e))
+		await_answer(fd, ms, e) || control_recv(fd, &got, fds, &n, e))
 		return -1;
 	if (!got)
 		return control_gone(e);

@@ -16,6 +16,8 @@
 
 #include "base/doc.h"
 
+#include <stdint.h>
+
 #define CONTROL_MAX 65536
 #define CONTROL_FDS 3
 
@@ -33,7 +35,13 @@ int control_send(int fd, json_t *msg, const int *fds, size_t nfds, struct cl_err
  */
 int control_recv(int fd, json_t **msg, int fds[CONTROL_FDS], size_t *nfds, struct cl_err *e);
 
-/* Connects, sends one request, reads its answer: 0, or the error the peer gave. */
+/* A supervisor answers at once; one that has not by then hangs, or its store does. */
+#define CONTROL_ASK_MS 30000
+/*
+ * Connects, sends one request, reads its answer: 0, or the error the peer gave. CL_EBUSY where
+ * it gave none in time.
+ */
 int control_ask(const char *path, json_t *msg, struct cl_err *e);
+int control_ask_within(const char *path, json_t *msg, int64_t ms, struct cl_err *e);
 
 #endif

@@ -166,13 +166,15 @@ int work_driver_with(
 }
 
 int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,
-	const char *project, int64_t timeout_ms, json_t **out, struct cl_err *e)
+	const char *project, int64_t timeout_ms, int stop, json_t **out, struct cl_err *e)
 {
 	json_t *in = json_pack("{s:o, s:s, s:s*}", "executor", work_executor_json(cfg, x), "hub",
 		hub, "project", project);
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	int rc = call(x->driver, "preflight", in, timeout_ms, -1, &r, e);
+	int rc;
 
+	r.stop = stop;
+	rc = call(x->driver, "preflight", in, timeout_ms, -1, &r, e);
 	json_decref(in);
 	if (rc)
 		return -1;

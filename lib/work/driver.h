@@ -22,10 +22,11 @@ int work_driver_with(
 
 /*
  * Its preflight, within timeout_ms: {executor_id, fatal, findings}, owned, also where a check
- * failed; of `project` too, NULL for none. CL_EUSAGE: the driver has none.
+ * failed; of `project` too, NULL for none. Given up when `stop` (sys_end_signals, or -1) says so.
+ * CL_EUSAGE: the driver has none.
  */
 int work_preflight(const struct cfg_executor *x, const struct cl_doc *cfg, const char *hub,
-	const char *project, int64_t timeout_ms, json_t **out, struct cl_err *e);
+	const char *project, int64_t timeout_ms, int stop, json_t **out, struct cl_err *e);
 
 /*
  * The same for one executor's driver: `in` (taken) gets the executor's mapping and the hub.

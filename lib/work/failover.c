@@ -15,9 +15,9 @@
 #include "work/revoke.h"
 #include "work/rundir.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #define ACTOR    "failover"
 #define CAP_MOST 10
@@ -216,7 +216,7 @@ static void end_leases(struct failover *f, struct store *s, const char *run_id)
 }
 
 /* True when nothing of it runs any more on this host, where its supervisor is. */
-static bool end_workload(struct store *s, const char *run_id)
+static bool end_workload(const struct failover *f, struct store *s, const char *run_id)
 {
 	int64_t until = sys_mono_ms() + ENDING_MS;
 
@@ -231,7 +231,7 @@ static bool end_workload(struct store *s, const char *run_id)
 			return e.code == CL_ENOTFOUND;
 		if (strcmp(h.state, "live") != 0)
 			return true;
-		if (sys_mono_ms() >= until)
+		if (sys_mono_ms() >= until || sys_told_to_end(f->stop))
 			return false;
 		if (asked)
 			continue;
@@ -272,7 +272,7 @@ static void claim_one(struct failover *f, struct store *s, const struct store_se
 	tell_claim(f, r, got);
 	end_leases(f, s, r->run_id);
 	/* One that is started again is ended when somebody takes that on. */
-	if (got != CLAIM_REQUEUED && !end_workload(s, r->run_id))
+	if (got != CLAIM_REQUEUED && !end_workload(f, s, r->run_id))
 		cl_strv_addf(
 			&f->troubles, "failover: the workload of %s has not ended yet", r->run_id);
 }
@@ -320,9 +320,9 @@ static int start(struct failover *f, const struct store_session *r, const struct
 {
 	cleanup_strv struct cl_strv argv = CL_STRV_INIT, env = CL_STRV_INIT;
 	cleanup_free char *path = cl_sibling("cloop-run");
-	int64_t until = sys_mono_ms() + START_MS;
+	struct pollfd ends[2] = {{.fd = f->stop, .events = POLLIN}, {.events = POLLIN}};
 	struct sys_spawn sp = SYS_SPAWN_INIT;
-	pid_t pid;
+	cleanup_fd int began = -1;
 
 	if (build_argv(f, r, run, &argv, e))
 		return -1;
@@ -332,10 +332,11 @@ static int start(struct failover *f, const struct store_session *r, const struct
 	sp.envp = env.v;
 	sp.new_session = true;
 	sp.cwd = "/";
-	if (sys_spawn(&sp, &pid, e))
+	if (sys_spawn_away(&sp, &began, e))
 		return -1;
-	while (!waitpid(pid, NULL, WNOHANG) && sys_mono_ms() < until)
-		sys_sleep_ms(20);
+	ends[1].fd = began;
+	if (began >= 0)
+		(void)poll(ends, CL_ARRAY_LEN(ends), START_MS);
 	return 0;
 }
 
@@ -372,7 +373,11 @@ static void start_one(struct failover *f, struct store *s, const struct store_se
 	if (!mine)
 		return;
 	end_leases(f, s, r->run_id);
-	if (!end_workload(s, r->run_id)) {
+	if (!end_workload(f, s, r->run_id)) {
+		/* Who is told to end leaves it to the next that comes, not for two minutes. */
+		if (sys_told_to_end(f->stop) &&
+			store_session_take_on(s, r->id, now + 1, 0, &mine, &e))
+			trouble(f, r->run_id, &e);
 		cl_strv_addf(&f->notes, "%s is not started again yet: its workload has not ended",
 			r->run_id);
 		return;
@@ -442,7 +447,7 @@ static void claim_all(struct failover *f, struct store *s)
 		if ((!f->executor || !strcmp(f->executor, lost.v[i])) &&
 			store_session_each(s, "running", lost.v[i], keep, &k, &e))
 			trouble(f, lost.v[i], &e);
-	for (size_t i = 0; i < k.n; i++)
+	for (size_t i = 0; i < k.n && !sys_told_to_end(f->stop); i++)
 		claim_one(f, s, &k.v[i]);
 }
 
@@ -455,7 +460,7 @@ void failover_pass(struct failover *f, struct store *s)
 		claim_all(f, s);
 	if (store_session_each(s, "requeued", f->executor, keep, &k, &e))
 		trouble(f, "sessions", &e);
-	for (size_t i = 0; i < k.n; i++) {
+	for (size_t i = 0; i < k.n && !sys_told_to_end(f->stop); i++) {
 		int64_t now = sys_now_ms();
 
 		/* A time in the future means that the clock was set: it is left alone. */

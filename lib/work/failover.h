@@ -22,11 +22,13 @@ struct failover {
 	const char *hub_dir, *run_base;
 	const struct cfg *cfg; /* NULL: not known, and then nothing is claimed or started */
 	const char *executor;  /* only of this one; NULL: of every one that is unreachable */
+	int stop; /* of sys_end_signals: told to end, the pass begins nothing more; -1 */
 	/* out */
 	struct cl_strv notes;    /* one line for each thing done */
 	struct cl_strv troubles; /* what could not be done; the pass went on */
 };
-#define FAILOVER_INIT ((struct failover){.notes = CL_STRV_INIT, .troubles = CL_STRV_INIT})
+#define FAILOVER_INIT \
+	((struct failover){.stop = -1, .notes = CL_STRV_INIT, .troubles = CL_STRV_INIT})
 void failover_release(struct failover *f);
 #define cleanup_failover __attribute__((cleanup(failover_release)))
 
@@ -35,7 +37,8 @@ int64_t failover_cap(const struct cfg *cfg);
 
 /*
  * Claims what runs on executors that are unreachable, starts again what is requeued, and gives up
- * what nothing replaced within FAILOVER_MS. Waits for each start, a minute at most.
+ * what nothing replaced within FAILOVER_MS. Waits for each start, a minute at most; one that takes
+ * longer, or that is under way when the pass is told to end, goes on without it.
  */
 void failover_pass(struct failover *f, struct store *s);
 

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 int work_lock(const char *hub_dir, const char *file, bool *got, int *fd, struct cl_err *e)
@@ -37,8 +36,6 @@ int guardian_ensure(const char *hub_dir, char *const *envp, struct cl_err *e)
 	struct sys_spawn s = SYS_SPAWN_INIT;
 	cleanup_fd int fd = -1;
 	bool free_lock;
-	pid_t pid;
-	int rc;
 
 	if (guardian_lock(hub_dir, &free_lock, &fd, e))
 		return -1;
@@ -51,19 +48,8 @@ int guardian_ensure(const char *hub_dir, char *const *envp, struct cl_err *e)
 	s.envp = envp;
 	s.new_session = true;
 	s.cwd = "/";
-	/* A middle process ends at once, so that init and not we are its parent. */
-	pid = fork();
-	if (pid < 0)
-		return cl_fail_sys(e, CL_EOS, errno, "cannot start the guardian");
-	if (!pid) {
-		struct cl_err ignored;
-
-		_exit(sys_spawn(&s, &pid, &ignored) ? 127 : 0); /* lint: allow */
-	}
-	if (sys_wait(pid, &rc, e))
-		return -1;
-	if (!rc)
+	if (!sys_spawn_away(&s, NULL, e))
 		return 0;
-	(void)cl_fail(e, CL_EUNAVAIL, "the guardian '%s' cannot be started", path);
+	(void)cl_wrap(e, "the guardian cannot be started");
 	return cl_fix(e, "run 'cloop sweep' from a timer, and check the installation");
 }

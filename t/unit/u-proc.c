@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -415,4 +416,77 @@ void test_first_line(void)
 		line = sys_first_line(&b);
 		CHECK_STR(line, rows[i].out);
 	}
+}
+
+void test_run__told_to_end(void)
+{
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	struct cl_err e;
+	int ends[2];
+
+	CHECK_INT(pipe(ends), 0);
+	r.stop = ends[0];
+	r.spawn.new_session = true;
+	SHELL_OK(&r, "exit 3");
+	CHECK_INT(r.status, 3);
+	CHECK(!sys_told_to_end(ends[0]));
+	CHECK(!sys_told_to_end(-1));
+	CHECK_INT((int)write(ends[1], "x", 1), 1);
+	CHECK(sys_told_to_end(ends[0]));
+	/* Its children with it, or we would wait for their output. */
+	CHECK_INT(shell(&r, "sleep 600 & sleep 600", &e), -1);
+	CHECK_INT(e.code, CL_EUNAVAIL);
+	CHECK_STR(e.msg, "'/bin/sh' was given up");
+	CHECK_INT(r.status, 128 + SIGKILL);
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+void test_spawn_away__is_nobodys_child_of_ours(void)
+{
+	char *argv[] = {(char *)"sh", (char *)"-c", (char *)"read x; echo $PPID", NULL};
+	struct sys_spawn s = SYS_SPAWN_INIT;
+	struct pollfd p = {.events = POLLIN};
+	int in[2], out[2];
+	struct cl_err e;
+	char text[32];
+	ssize_t n;
+
+	CHECK_INT(pipe2(in, O_CLOEXEC), 0);
+	CHECK_INT(pipe2(out, O_CLOEXEC), 0);
+	s.path = "/bin/sh";
+	s.argv = argv;
+	s.in = in[0];
+	s.out = out[1];
+	CHECK_INT(sys_spawn_away(&s, &p.fd, &e), 0);
+	CHECK(p.fd >= 0);
+	(void)close(out[1]);
+	CHECK_INT((int)waitpid(-1, NULL, 0), -1);
+	CHECK_INT(errno, ECHILD);
+	CHECK_INT(poll(&p, 1, 0), 0);
+	CHECK_INT((int)write(in[1], "\n", 1), 1);
+	CHECK_INT(poll(&p, 1, -1), 1);
+	n = read(out[0], text, sizeof(text) - 1);
+	CHECK(n > 0);
+	text[n > 0 ? n : 0] = '\0';
+	CHECK((pid_t)strtol(text, NULL, 10) != getpid());
+	(void)close(p.fd);
+	(void)close(in[0]);
+	(void)close(in[1]);
+	(void)close(out[0]);
+}
+
+void test_spawn_away__says_what_cannot_be_started(void)
+{
+	char *argv[] = {(char *)"x", NULL};
+	struct sys_spawn s = SYS_SPAWN_INIT;
+	struct cl_err e;
+	int fd = -7;
+
+	s.path = "/nonexistent/x";
+	s.argv = argv;
+	CHECK_INT(sys_spawn_away(&s, &fd, &e), -1);
+	CHECK_INT(e.code, CL_EUNAVAIL);
+	CHECK_STR(e.msg, "program '/nonexistent/x' is not installed");
+	CHECK_INT(fd, -7);
 }

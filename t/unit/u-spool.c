@@ -366,6 +366,25 @@ void test_spool__no_space_takes_all_of_the_pipe(void)
 	wipe(dir);
 }
 
+void test_control__one_that_hangs_is_given_up(void)
+{
+	char *dir = folder();
+	cleanup_free char *path = cl_asprintf("%s/sock", dir);
+	json_t *msg = json_pack("{s:s}", "op", "status");
+	struct cl_err e;
+	int srv;
+
+	CHECK_INT(control_listen(path, &srv, &e), 0);
+	CHECK_INT(control_ask_within(path, msg, 20, &e), -1);
+	CHECK_INT(e.code, CL_EBUSY);
+	CHECK_STR(e.msg, "the supervisor gave no answer in 20 ms");
+	(void)close(srv);
+	CHECK_INT(control_ask_within(path, msg, 20, &e), -1);
+	CHECK_INT(e.code, CL_EUNAVAIL);
+	json_decref(msg);
+	wipe(dir);
+}
+
 void test_control__messages_carry_descriptors(void)
 {
 	char *dir = folder();
