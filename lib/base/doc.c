@@ -495,42 +495,9 @@ bool cl_doc_line(const struct cl_doc *d, unsigned line, const char **out, size_t
 	return true;
 }
 
-/* True when 15 digits lose nothing of any number in the tree: 1.1 is then not 1.1000...01. */
-static bool short_reals(json_t *j)
-{
-	const char *key;
-	char text[32];
-	json_t *v;
-	size_t i;
-
-	if (json_is_real(j)) {
-		(void)snprintf(text, sizeof(text), "%.15g", json_real_value(j));
-		return !(strtod(text, NULL) < json_real_value(j)) &&
-		       !(strtod(text, NULL) > json_real_value(j));
-	}
-	json_array_foreach (j, i, v)
-		if (!short_reals(v))
-			return false;
-	json_object_foreach (j, key, v)
-		if (!short_reals(v))
-			return false;
-	return true;
-}
-
 void cl_json_init(void)
 {
 	json_set_alloc_funcs(cl_malloc, free);
-}
-
-char *cl_json_text(const json_t *j)
-{
-	bool brief = short_reals((json_t *)(uintptr_t)j); /* it only looks */
-	char *s = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY |
-					JSON_REAL_PRECISION(brief ? 15 : 17));
-
-	if (!s)
-		abort();
-	return s;
 }
 
 json_t *cl_json_string(const char *s)

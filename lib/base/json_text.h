@@ -76,4 +76,7 @@ int cl_scan_fail(const struct cl_scan *s, size_t at, struct cl_err *e, const cha
 /* The text as a JSON string with its quotes; bytes that are not UTF-8 become U+FFFD. */
 void cl_json_quote(struct cl_buf *out, const char *text);
 
+/* The same of bytes, NUL among them; false, and nothing written, where they are not UTF-8. */
+bool cl_json_quote_exact(struct cl_buf *out, const char *text, size_t len);
+
 #endif

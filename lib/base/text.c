@@ -68,7 +68,7 @@ size_t cl_utf8_next(const char *text, size_t len)
 bool cl_utf8_valid(const char *s, size_t len)
 {
 	for (size_t i = 0, n; i < len; i += n) {
-		n = cl_utf8_next(s + i, len - i);
+		n = (unsigned char)s[i] < 0x80 ? 1 : cl_utf8_next(s + i, len - i);
 		if (!n)
 			return false;
 	}

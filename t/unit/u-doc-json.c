@@ -148,3 +148,42 @@ void test_json__text_is_one_sorted_line(void)
 	CHECK_STR(s, "{\"a\":[\"x\\ny\",null],\"b\":1,\"c\":\"h\xc3\xa9/\"}");
 	json_decref(j);
 }
+
+/* What jansson would write of the same tree. */
+static void same_as_jansson(const json_t *j)
+{
+	char *want = json_dumps(j, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	cleanup_free char *got = cl_json_text(j);
+
+	CHECK_STR(got, want);
+	free(want);
+}
+
+static void one_text(const struct tsv_row *r)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	struct cl_doc_limits l = {.depth = 8};
+	struct cl_err e;
+
+	if (!cl_doc_parse(&d, CL_DOC_JSON, "f", r->field[0], r->len[0], &l, &e) &&
+		!strpbrk(r->field[0], ".eE"))
+		same_as_jansson(d.root);
+}
+
+void test_json__text_is_what_jansson_writes(void)
+{
+	json_t *all = json_object();
+	char bytes[0x80], key[12];
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)i;
+	for (int i = 0; i < 60; i++) {
+		(void)snprintf(key, sizeof(key), "k%d", i * 7919 % 60);
+		(void)json_object_set_new(all, key, json_stringn(bytes + i, (size_t)i));
+	}
+	(void)json_object_set_new(all, "", json_stringn(bytes, sizeof(bytes)));
+	(void)json_object_set_new(all, "\n\"\xc3\xa9", json_integer(INT64_MIN));
+	same_as_jansson(all);
+	json_decref(all);
+	tsv_each("doc/json.tsv", one_text);
+}
