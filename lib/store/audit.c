@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/audit.h"
 #include "base/doc.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -31,38 +32,6 @@ static const struct db_table table = {
 	"audit", columns, CL_ARRAY_LEN(columns), sizeof(struct store_audit)};
 
 /*
- * A string as cl_json_text writes it, which says what a hash is of; written out here, since two rows
- * a lease are hashed. False when it is no UTF-8.
- */
-static bool quote(const char *s, struct cl_buf *out)
-{
-	static const char special[] = "\"\\\b\f\n\r\t", letter[] = "\"\\bfnrt";
-
-	if (!s || !cl_utf8_valid(s, strlen(s)))
-		return false;
-	cl_buf_addc(out, '"');
-	for (const char *from = s;; s++) {
-		unsigned char c = (unsigned char)*s;
-		const char *at;
-
-		if (c >= 0x20 && c != '"' && c != '\\')
-			continue;
-		cl_buf_add(out, from, (size_t)(s - from));
-		from = s + 1;
-		if (!c)
-			break;
-		cl_buf_addc(out, '\\');
-		at = strchr(special, c);
-		if (at)
-			cl_buf_addc(out, letter[at - special]);
-		else
-			cl_buf_addf(out, "u%04X", c);
-	}
-	cl_buf_addc(out, '"');
-	return true;
-}
-
-/*
  * What is hashed: the hash before it, a newline, and canonical JSON of everything but the hashes; a
  * row altered to no UTF-8 hashes as nothing.
  */
@@ -85,6 +54,7 @@ static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 	size_t before;
 	bool held = true;
 
+	(void)cl_buf_reserve(&text, 1000);
 	cl_buf_adds(&text, a->prev ? a->prev : "");
 	cl_buf_addc(&text, '\n');
 	before = text.len;
@@ -95,21 +65,22 @@ static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 		if (members[i].number)
 			cl_buf_addf(&text, "%lld", (long long)*members[i].number);
 		else
-			held = quote(*members[i].text, &text);
+			held = *members[i].text && cl_json_quote_exact(&text, *members[i].text,
+							   strlen(*members[i].text));
 	}
 	if (held)
 		cl_buf_addc(&text, '}');
 	cl_sha256_hex(text.p, held ? text.len : before, out);
 }
 
-/* Reads where the chain ends into seq and hash (65 bytes). */
-static int read_head(struct store *s, int64_t *seq, char *hash, struct cl_err *e)
+/* Within a transaction it is read once: nobody else writes meanwhile. */
+static int read_head(struct store *s, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 	bool row;
 
-	*seq = 0;
-	*hash = '\0';
+	if (s->head.known)
+		return 0;
 	if (db_prepare(s, "SELECT seq, hash FROM audit_head", &st, e) || db_step(s, st, &row, e))
 		return -1;
 	if (!row) {
@@ -117,33 +88,38 @@ static int read_head(struct store *s, int64_t *seq, char *hash, struct cl_err *e
 		return cl_fix(e, "somebody has changed the file: bring back a copy of it that "
 				 "'cloop hub audit verify' finds whole");
 	}
-	*seq = sqlite3_column_int64(st, 0);
-	(void)snprintf(hash, CL_SHA256_HEX, "%s", db_column(st, 1));
+	s->head = (struct db_head){.known = s->depth > 0, .seq = sqlite3_column_int64(st, 0)};
+	(void)snprintf(s->head.hash, sizeof(s->head.hash), "%s", db_column(st, 1));
 	return 0;
 }
 
-static int write_head(struct store *s, const struct store_audit *a, struct cl_err *e)
+int db_write_head(struct store *s, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
+	if (!s->head.moved)
+		return 0;
 	if (db_prepare(s, "UPDATE audit_head SET seq = :seq, hash = :hash", &st, e))
 		return -1;
-	db_int(st, ":seq", a->seq);
-	db_text(st, ":hash", a->hash);
-	return db_done(s, st, NULL, e);
+	db_int(st, ":seq", s->head.seq);
+	db_text(st, ":hash", s->head.hash);
+	if (db_done(s, st, NULL, e))
+		return -1;
+	s->head.moved = false;
+	return 0;
 }
 
 int store_audit_add(
 	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
-	char prev[CL_SHA256_HEX], hash[CL_SHA256_HEX];
-	struct store_audit a = {.at = at, .prev = prev, .hash = hash};
+	char hash[CL_SHA256_HEX];
+	struct store_audit a = {.at = at, .prev = s->head.hash, .hash = hash};
 	int rc;
 
-	if (store_begin(s, &t, e) || read_head(s, &a.seq, prev, e))
+	if (store_begin(s, &t, e) || read_head(s, e))
 		return -1;
-	a.seq++;
+	a.seq = s->head.seq + 1;
 	a.actor = db_plain(row->actor ? row->actor : "");
 	a.action = db_plain(row->action ? row->action : "");
 	a.entity = db_plain(row->entity ? row->entity : "");
@@ -151,10 +127,15 @@ int store_audit_add(
 	a.project = db_plain(row->project ? row->project : "");
 	a.detail = row->detail ? cl_json_text(row->detail) : cl_strdup("{}");
 	hash_row(&a, hash);
-	rc = db_insert(s, &table, &a, e) || write_head(s, &a, e) || store_commit(&t, e) ? -1 : 0;
+	rc = db_insert(s, &table, &a, e);
 	a.prev = a.hash = NULL;
 	db_release(&table, &a);
-	return rc;
+	if (rc)
+		return -1;
+	s->head.seq = a.seq;
+	s->head.moved = true;
+	memcpy(s->head.hash, hash, sizeof(hash));
+	return store_commit(&t, e);
 }
 
 int store_audit_each(struct store *s, const struct store_audit_filter *f, store_audit_fn fn,
@@ -275,10 +256,12 @@ int store_audit_verify(struct store *s, int64_t expect_seq, const char *expect_h
 	/* A deferred one: rows and head of the same moment, and nobody waits for us. */
 	if (!s->depth && db_exec(s, "BEGIN", e))
 		return -1;
-	rc = read_head(s, &out->head_seq, out->head, e) ||
-			     walk(s, expect_seq, expect_hash, prev, out, e)
-		     ? -1
-		     : 0;
+	rc = read_head(s, e);
+	if (!rc) {
+		out->head_seq = s->head.seq;
+		memcpy(out->head, s->head.hash, sizeof(out->head));
+		rc = walk(s, expect_seq, expect_hash, prev, out, e);
+	}
 	if (!s->depth)
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	if (rc)

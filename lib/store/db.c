@@ -53,6 +53,12 @@ static uint32_t hash(const char *sql)
 	return h;
 }
 
+static void take(struct store *s, struct db_kept *k)
+{
+	k->used = true;
+	s->taken[s->ntaken++] = (unsigned char)(k - s->kept);
+}
+
 /* Compiling costs more than most of our statements do. One that is in use is compiled again. */
 int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e)
 {
@@ -67,15 +73,16 @@ int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_er
 			room = k;
 		if (k->used || !k->st || k->hash != h || strcmp(sqlite3_sql(k->st), sql) != 0)
 			continue;
-		k->used = true;
 		*st = k->st;
+		take(s, k);
 		return 0;
 	}
 	if (sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
 		return db_fail(s, "prepare a statement", e);
 	if (room) {
 		(void)sqlite3_finalize(room->st);
-		*room = (struct db_kept){*st, h, true};
+		*room = (struct db_kept){.st = *st, .hash = h};
+		take(s, room);
 	}
 	return 0;
 }
@@ -139,6 +146,15 @@ int db_exec(struct store *s, const char *sql, struct cl_err *e)
 	return 0;
 }
 
+int db_exec_kept(struct store *s, const char *sql, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s, sql, &st, e))
+		return -1;
+	return sqlite3_step(st) == SQLITE_DONE ? 0 : db_fail(s, "run a statement", e);
+}
+
 int db_number(struct store *s, const char *sql, int64_t *out, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
@@ -166,21 +182,32 @@ static struct store *store_of(sqlite3 *db)
 	return s;
 }
 
+/* Who was taken last is given back first, nearly always. */
+static struct db_kept *give_back(struct store *s, const sqlite3_stmt *st)
+{
+	for (size_t i = s->ntaken; i-- > 0;) {
+		struct db_kept *k = &s->kept[s->taken[i]];
+
+		if (k->st != st)
+			continue;
+		memmove(s->taken + i, s->taken + i + 1, --s->ntaken - i);
+		k->used = false;
+		return k;
+	}
+	return NULL;
+}
+
 void db_stmt_cleanup(sqlite3_stmt **st)
 {
 	struct store *s = *st ? store_of(sqlite3_db_handle(*st)) : NULL;
 
-	for (size_t i = 0; s && i < DB_KEPT; i++) {
-		if (s->kept[i].st != *st)
-			continue;
+	if (s && give_back(s, *st)) {
 		/* Reset, so that it holds no lock and no text of anybody. */
 		(void)sqlite3_reset(*st);
 		(void)sqlite3_clear_bindings(*st);
-		s->kept[i].used = false;
-		*st = NULL;
-		return;
+	} else {
+		(void)sqlite3_finalize(*st);
 	}
-	(void)sqlite3_finalize(*st);
 	*st = NULL;
 }
 
@@ -189,4 +216,5 @@ void db_drop_kept(struct store *s)
 	for (size_t i = 0; i < DB_KEPT; i++)
 		(void)sqlite3_finalize(s->kept[i].st);
 	memset(s->kept, 0, sizeof(s->kept));
+	s->ntaken = 0;
 }

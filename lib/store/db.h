@@ -3,6 +3,7 @@
 #ifndef STORE_DB_H
 #define STORE_DB_H
 
+#include "base/sha256.h"
 #include "store/store.h"
 
 #include <jansson.h>
@@ -16,13 +17,23 @@ struct db_kept {
 };
 #define DB_KEPT 64
 
+/* Where the audit trail ends: read once a transaction, written once at its end. */
+struct db_head {
+	bool known, moved;
+	int64_t seq;
+	char hash[CL_SHA256_HEX];
+};
+
 struct store {
 	sqlite3 *db;
 	char *path;
 	unsigned depth; /* of nested transactions */
 	bool poisoned;  /* one inside was rolled back */
 	bool wipes;     /* what it deleted must not stay in the log either */
+	struct db_head head;
 	struct db_kept kept[DB_KEPT];
+	unsigned char taken[DB_KEPT]; /* which of them are used, the last one at the end */
+	size_t ntaken;
 };
 
 /* "clop": PRAGMA application_id of a state file. */
@@ -45,6 +56,8 @@ int db_done(struct store *s, sqlite3_stmt *st, int64_t *changed, struct cl_err *
 int db_won(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e);
 /* Statements without parameters or rows. */
 int db_exec(struct store *s, const char *sql, struct cl_err *e);
+/* The same for one that is run again and again: it is kept. */
+int db_exec_kept(struct store *s, const char *sql, struct cl_err *e);
 /* The one integer of a query, e.g. a pragma. */
 int db_number(struct store *s, const char *sql, int64_t *out, struct cl_err *e);
 /* Column n as text, "" for NULL; valid until the next step. */
@@ -114,6 +127,11 @@ int db_collect(struct store *s, sqlite3_stmt *st, const struct db_table *t, stru
 const void *db_row_at(const struct db_rows *r, size_t i);
 void db_rows_release(struct db_rows *r);
 #define cleanup_rows __attribute__((cleanup(db_rows_release)))
+
+/* ---- the audit trail: audit.c ---- */
+
+/* Writes where it ends, where rows were added in this transaction. */
+int db_write_head(struct store *s, struct cl_err *e);
 
 /* ---- migrations: migrate.c ---- */
 

@@ -35,8 +35,9 @@ void store_secret_release(struct store_secret *r)
 int store_secret_find(
 	struct store *s, const char *ref, struct store_secret *out, bool *found, struct cl_err *e)
 {
-	return db_find(s, &table, " WHERE id = :id OR name = :id ORDER BY id <> :id LIMIT 1", ref,
-		out, found, e);
+	if (db_find(s, &table, " WHERE id = :id", ref, out, found, e))
+		return -1;
+	return *found ? 0 : db_find(s, &table, " WHERE name = :id", ref, out, found, e);
 }
 
 int store_secret_insert(

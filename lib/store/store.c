@@ -188,7 +188,7 @@ void store_cleanup(struct store **s)
 
 int store_begin(struct store *s, struct store_txn *t, struct cl_err *e)
 {
-	if (s->depth == 0 && db_exec(s, "BEGIN IMMEDIATE", e))
+	if (s->depth == 0 && db_exec_kept(s, "BEGIN IMMEDIATE", e))
 		return -1;
 	s->depth++;
 	t->s = s;
@@ -204,6 +204,7 @@ void store_rollback(struct store_txn *t)
 	t->s = NULL;
 	s->depth--;
 	s->poisoned = s->depth > 0;
+	s->head = (struct db_head){0};
 	/* A full disk may have rolled it back already. */
 	if (!s->depth && !sqlite3_get_autocommit(s->db))
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -221,11 +222,13 @@ int store_commit(struct store_txn *t, struct cl_err *e)
 		store_rollback(t);
 		return -1;
 	}
-	if (s->depth == 1 && db_exec(s, "COMMIT", e)) {
+	if (s->depth == 1 && (db_write_head(s, e) || db_exec_kept(s, "COMMIT", e))) {
 		store_rollback(t);
 		return -1;
 	}
 	s->depth--;
+	if (!s->depth)
+		s->head = (struct db_head){0};
 	t->s = NULL;
 	return 0;
 }
