@@ -341,6 +341,7 @@ complete -c cloop -n '__cloop_in "executor access"' -l help -s h -d 'show this h
 complete -c cloop -f -n '__cloop_at "executor"' -a 'test' -d 'check an executor, and prove by a workload that it can work'
 complete -c cloop -f -n '__cloop_in "executor test"' -a '(cloop hub names executor 2>/dev/null)'
 complete -c cloop -n '__cloop_in "executor test"' -l workdir -x -a '(__fish_complete_directories)' -d 'a directory to look at, and to run the workload in'
+complete -c cloop -n '__cloop_in "executor test"' -l project -s p -x -a '(__fish_complete_directories)' -d 'look at the hardware that is granted to this project, as a run of it would get it'
 complete -c cloop -n '__cloop_in "executor test"' -l skip-preflight -d 'only the workload'
 complete -c cloop -n '__cloop_in "executor test"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "executor test"' -l json -d 'answer in JSON'

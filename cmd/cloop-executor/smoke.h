@@ -30,4 +30,18 @@ int smoke_place(struct smoke *s, const char *dir, struct cl_err *e);
 int smoke_run(struct smoke *s, struct fleet_cmd *f, const struct cfg_executor *x, struct cl_err *e);
 bool smoke_passed(const struct smoke *s);
 
+/* ---- granted hardware (hardware.c) ---- */
+
+struct hardware_who {
+	const char *project;  /* absolute and without links; NULL: all whose work is done there */
+	const char *key_file; /* CLOOP_SECRET_KEY_FILE, or NULL */
+	int key_fd;           /* work/key_pass.h, or -1 */
+};
+/*
+ * Adds a finding for each device and interface that grants open to runs of x. True when one of
+ * them is fatal: every run that it is for would be refused.
+ */
+bool test_hardware(struct fleet_cmd *f, const struct cfg_executor *x,
+	const struct hardware_who *who, json_t *findings);
+
 #endif

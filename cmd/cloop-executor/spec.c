@@ -59,6 +59,13 @@ static const struct cl_opt test_opts[] = {
 		.complete = CL_COMP_DIR,
 		.def = "a new directory",
 		.help = "a directory to look at, and to run the workload in"},
+	{.name = "project",
+		.letter = 'p',
+		.type = CL_STR,
+		.arg = "DIR",
+		.complete = CL_COMP_DIR,
+		.help = "look at the hardware that is granted to this project, as a run of it "
+			"would get it"},
 	{.name = "skip-preflight", .type = CL_FLAG, .help = "only the workload"},
 	{0},
 };
@@ -218,6 +225,8 @@ static const struct cl_example test_examples[] = {
 		false},
 	{"cloop executor test bench --workdir /srv/projects/api --json",
 		"and for work in this directory", false},
+	{"cloop executor test bench --project /srv/projects/firmware",
+		"are the devices and interfaces there that this project is granted?", false},
 	{0},
 };
 static const struct cl_example reap_examples[] = {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "work/driver.h"
 #include "work/drill.h"
+#include "work/key_pass.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -242,39 +243,54 @@ static int prove(const struct cl_ctx *c, struct fleet_cmd *f, const struct cfg_e
 	return smoke_passed(&s) ? 0 : 1;
 }
 
-static int workdir_of(const struct cl_ctx *c, char **out, struct cl_err *e)
+static int dir_of(const struct cl_ctx *c, const char *option, char **out, struct cl_err *e)
 {
-	const char *dir = cl_str(c, "workdir");
+	const char *dir = cl_str(c, option);
 
 	*out = dir ? realpath(dir, NULL) : NULL;
 	if (!dir || *out)
 		return 0;
-	(void)cl_fail(e, CL_ENOTFOUND, "there is no directory '%s' (--workdir)", dir);
+	(void)cl_fail(e, CL_ENOTFOUND, "there is no directory '%s' (--%s)", dir, option);
 	return cl_fix(e, "name a directory that is there");
+}
+
+/* Everything that is looked at before a workload is started; owned. */
+static json_t *look(const struct cl_ctx *c, struct fleet_cmd *f, const struct cfg_executor *x,
+	const char *workdir, const struct hardware_who *who)
+{
+	json_t *found = preflight(f, x, workdir);
+
+	if (test_hardware(f, x, who, json_object_get(found, "findings")))
+		(void)json_object_set_new(found, "fatal", json_true());
+	if (!json_is_true(json_object_get(found, "fatal"))) {
+		try_devices(f, x, found);
+		try_revocation(f, x, found);
+	}
+	if (!c->json)
+		say_findings(found);
+	(void)fflush(stdout);
+	return found;
 }
 
 int cmd_executor_test(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
-	cleanup_free char *workdir = NULL;
+	cleanup_free char *workdir = NULL, *project = NULL;
+	struct hardware_who who = {.key_file = getenv("CLOOP_SECRET_KEY_FILE"), .key_fd = -1};
 	json_t *found = NULL, *smoke = NULL;
 	const struct cfg_executor *x;
 	bool fatal = false;
 	int rc = FATAL;
 
-	if (workdir_of(c, &workdir, e) || fleet_cmd_look(c, STORE_RW, &f, e) ||
+	/* Before there is a child that could have it. */
+	if (key_pass_take(&who.key_fd, e) || dir_of(c, "workdir", &workdir, e) ||
+		dir_of(c, "project", &project, e) || fleet_cmd_look(c, STORE_RW, &f, e) ||
 		cfg_executor_find(&f.cfg, cl_operand(c, 0), &x, e))
 		return -1;
+	who.project = project;
 	if (!cl_flag(c, "skip-preflight")) {
-		found = preflight(&f, x, workdir);
-		if (!json_is_true(json_object_get(found, "fatal"))) {
-			try_devices(&f, x, found);
-			try_revocation(&f, x, found);
-		}
+		found = look(c, &f, x, workdir, &who);
 		fatal = json_is_true(json_object_get(found, "fatal"));
-		if (!c->json)
-			say_findings(found);
-		(void)fflush(stdout);
 	}
 	if (!fatal)
 		rc = prove(c, &f, x, workdir, &smoke, e);

@@ -26,6 +26,7 @@ int cmd_secret_blast(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_sweep(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_take(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_drop(struct cl_ctx *c, struct cl_err *e);
+int cmd_secret_hardware(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_app_installations(struct cl_ctx *c, struct cl_err *e);
 int cmd_secret_app_repositories(struct cl_ctx *c, struct cl_err *e);

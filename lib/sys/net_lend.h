@@ -42,6 +42,11 @@ struct net_lend {
 int net_lend(const char *rundir, const char *handle, const struct net_lend *v, size_t n,
 	struct cl_err *e);
 /*
+ * Whether net_lend would take them now, as far as this host can tell, moving nothing. What it fails
+ * with is what net_lend would fail with; the names inside are not known, and pass.
+ */
+int net_lend_look(const char *rundir, const struct net_lend *v, size_t n, struct cl_err *e);
+/*
  * Takes back those of the handle that `keep` does not name (NULL: all). said: a line for each
  * that is back, and what of it could not be put back. None is success. CL_EUNAVAIL, when this
  * is not the network namespace that it came from; what is not back stays recorded.

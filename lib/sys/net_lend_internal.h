@@ -55,7 +55,7 @@ void lent_restore(struct sys_nl *nl, unsigned index, const struct lent *l, struc
 
 /*
  * Looks each of v up, judges it, and adds it to *out with all that it is. `inside` is a socket in
- * the run's namespace.
+ * the run's namespace; NULL: there is none yet.
  */
 int lent_judge(const struct net_dirs *d, const char *handle, struct sys_nl *host,
 	struct sys_nl *inside, const struct net_lend *v, size_t n, struct lents *out,

@@ -240,7 +240,7 @@ int lent_judge(const struct net_dirs *d, const char *handle, struct sys_nl *host
 	cleanup_scene struct scene s = {.d = d, .handle = handle};
 
 	if (check_pairs(v, n, e) || lents_here(out, e) || net_links(host, &s.all, e) ||
-		net_links(inside, &s.inside, e) || net_routes(host, 4, &s.routes4, e) ||
+		(inside && net_links(inside, &s.inside, e)) || net_routes(host, 4, &s.routes4, e) ||
 		net_routes(host, 6, &s.routes6, e))
 		return -1;
 	for (size_t i = 0; i < n; i++)

@@ -71,8 +71,13 @@ void lease_case_add(struct lease_case *d, const struct store_grant *g)
 
 static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
 {
+	const struct lease_case *d = arg;
+	struct cl_err ignored;
+	enum sec_kind kind;
+
 	(void)e;
-	lease_case_add(arg, g);
+	if (!d->kinds || (!sec_kind_parse(g->kind, &kind, &ignored) && d->kinds & 1U << kind))
+		lease_case_add(arg, g);
 	return 0;
 }
 

@@ -217,6 +217,7 @@ struct lease_case {
 	struct sec_labels labels;
 	int64_t now;    /* Unix milliseconds */
 	bool everybody; /* keep grants that are not for the requester too */
+	unsigned kinds; /* 1 << enum sec_kind of those that are looked at; 0: all */
 	/* Tokens are asked of GitHub; else this is a dry run, which asks nobody for any. */
 	bool lend;
 	int64_t lend_until;            /* sys_mono_ms: when GitHub must have answered */

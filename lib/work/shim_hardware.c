@@ -3,11 +3,10 @@
 #include "work/shim_internal.h"
 #include "base/mem.h"
 #include "policy/secret_kind.h"
+#include "work/hardware.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 void shim_devices_release(struct shim_devices *d)
 {
@@ -44,38 +43,6 @@ static int cannot(const struct shim *s, const struct lease_item *it, const char 
 		it->grant_id);
 }
 
-/* The inventory is written without the hardware: this is the first look at what it names. */
-static int look(const struct lease_item *it, const struct lease_device *d, struct sys_device *node,
-	struct cl_err *e)
-{
-	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const char *why;
-	bool own;
-
-	if (root < 0)
-		return cl_fail(e, CL_EOS, "cannot open '/'");
-	if (sys_device_find(root, d->source, node, e)) {
-		if (e->code == CL_ENOTFOUND)
-			(void)cl_fix(e, "plug it in, or correct the inventory of '%s'", it->name);
-		return -1;
-	}
-	why = sec_node_forbidden(&node->node);
-	if (why) {
-		(void)cl_fail(e, CL_EREFUSED, "'%s' is %s %u:%u (%s%s), which %s", d->source,
-			node->node.block ? "block device" : "character device", node->node.major,
-			node->node.minor, node->node.path,
-			*node->node.kernel ? "" : ", unknown to the kernel", why);
-		return cl_fix(e, "take it out of the inventory of '%s'", it->name);
-	}
-	why = sec_target_taken(d->target, &node->node, &own);
-	if (!why)
-		return 0;
-	(void)cl_fail(e, CL_EREFUSED, "'%s' cannot be at '%s' in a sandbox, which %s", d->source,
-		d->target, why);
-	return cl_fix(e, "give it another target in the inventory of '%s': %s=%s:/dev/NAME",
-		it->name, d->name, d->source);
-}
-
 static int add(struct shim_devices *all, const struct lease_item *it, const struct lease_device *d,
 	struct cl_err *e)
 {
@@ -87,7 +54,7 @@ static int add(struct shim_devices *all, const struct lease_item *it, const stru
 		(void)cl_fix(e, "name the ones that it needs in capabilities.devices");
 		return cl_constraint(e, "devices");
 	}
-	if (look(it, d, &node, e)) {
+	if (hardware_device(it->name, d->name, d->source, d->target, &node, e)) {
 		(void)cl_wrap(e, "device '%s' of '%s' (%s)", d->name, it->name, it->grant_id);
 		e->code = e->code == CL_ENOTFOUND ? CL_EREFUSED : e->code;
 		return cl_constraint(e, "devices");
