@@ -109,10 +109,18 @@ DROP  127.0.0.1 127.0.0.1:80/tcp — loopback'
 
 @test "flags refuse a range that holds an unnamed metadata service" {
 	local range
-	for range in 169.254.128.0/17 fd00:ec2::/32 168.63.0.0/16 0.0.0.0/1 0.0.0.0/0 ::/0; do
+	for range in 169.254.128.0/17 fd00:ec2::/32 168.63.0.0/16 0.0.0.0/1; do
 		exits 65 fw --cidrs "$range" --ports 80
 		has "$stderr" "--cidrs: $range contains"
 		has "$stderr" "  fix: add "
+		# The fix is one: with what it names the range is taken.
+		exits 0 fw --ports 80 --cidrs "$range,$(sed -n 's/^  fix: add \(.*\) to --cidrs to open.*/\1/p' <<< "$stderr" | tr -d ' ')"
+	done
+	# There is nothing to add to a range of length 0: no policy has one.
+	for range in 0.0.0.0/0 ::/0; do
+		exits 65 fw --cidrs "$range" --ports 80
+		has "$stderr" "--cidrs: $range contains"
+		has "$stderr" "  fix: allow the public Internet (--internet, allow_public_internet), or name the ranges"
 	done
 	exits 65 fw --cidrs 169.254.169.0/24,169.254.169.254/32 --ports 80
 	has "$stderr" "the cloud metadata service 169.254.169.252 (GKE metadata server for Workload Identity)"
@@ -147,6 +155,7 @@ bad_values() {
 	--broker 10.0.0.1:0|broker '10.0.0.1:0' has port 0|write the broker as ADDRESS:PORT
 	--host a..b|'a..b' is no host pattern|such as registry.example.com
 	--check 1.2.3.4|'1.2.3.4' names no port|write 1.2.3.4:PORT
+	--check 1.2.3.4/any|'1.2.3.4' names no port|write port 0, as in 192.0.2.10:0/any
 	--check 1.2.3.4:0|'1.2.3.4:0' has port 0|'/any' for what has no port
 	--check 1.2.3.4:1/sctp|'1.2.3.4:1/sctp' has an unknown protocol|end it in /tcp, /udp or /any
 	--check example.com:443|'example.com' is not an IP address|names mean nothing
@@ -171,7 +180,7 @@ bad_values() {
 		[ -z "$output" ]
 		n=$((n + 1))
 	done < <(bad_values)
-	[ "$n" = 32 ]
+	[ "$n" = 33 ]
 	# Every list has its bound.
 	local list many
 	many=$(seq -f '20.0.%.0f.0/24' 0 255 | paste -sd,),21.0.0.0/24
@@ -194,6 +203,20 @@ bad_values() {
 		exits 64 fw $args < /dev/null
 		[ -z "$output" ]
 	done
+}
+
+@test "a policy is read as JSON and as YAML wherever a file of one is named" {
+	local f=$BATS_TEST_TMPDIR/p.yaml
+	printf 'allow_public_internet: true   # the build pulls\nallow_ports: [443]\nresolvers:\n- 9.9.9.9\n' > "$f"
+	exits 0 fw --policy "$f" --check 93.184.216.34:443 --check 9.9.9.9:53/udp
+	exits 1 fw --policy - --check 93.184.216.34:80 < "$f"
+	same "$(fw --policy "$f" --format json)" "$(fw --internet --ports 443 --resolver 9.9.9.9 --format json)"
+	exits 0 fw test --policy "$f" - <<< 'tests: [{allow: "93.184.216.34:443"}, {drop: metadata}]'
+	printf '{allow_public_internet: true, allow_ports: [443]}' > "$f"
+	exits 0 fw --policy "$f" --check 93.184.216.34:443
+	printf 'allow_ports: [443]\nallow_cidrs: [nonsense]\n' > "$f"
+	exits 65 fw --policy "$f"
+	has "$stderr" "p.yaml:2:15: allow_cidrs[0]: 'nonsense' is not an IP address"
 }
 
 @test "broken policies: file, line and column, and nothing printed" {

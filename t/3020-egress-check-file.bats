@@ -69,6 +69,10 @@ DROP  1.1.1.1 1.1.1.1:0/any — default deny'
 		has "$stderr" "  fix: "
 		same "$(wc -l <<< "$output")" 2
 	done
+	exits 65 fw "${GUIDE[@]}" --check-file - < <(printf '1.1.1.1:443\n\n')
+	has "$stderr" "standard input:2:1: --check-file: there is nothing to ask"
+	exits 65 fw "${GUIDE[@]}" --check-file - < <(printf '1.1.1.1:443\r\n')
+	has "$stderr" "standard input:1:1: --check-file: '1.1.1.1:443?' ends in a carriage return"
 	exits 65 fw "${GUIDE[@]}" --check-file - < <(printf '1.1.1.1:443\n1.1.1.1:4\0003\n')
 	exits 65 fw "${GUIDE[@]}" --check-file - < <(printf '1.1.1.1:443\n\xff\xfe\n')
 	exits 65 fw "${GUIDE[@]}" --check-file - < <(printf '1.1.1.1:443\n'; head -c 300000 /dev/zero | tr '\0' x)

@@ -172,8 +172,7 @@ static int from_file(
 	json_t *obj;
 
 	*source = cl_strdup(strcmp(path, "-") ? path : "standard input");
-	if (cl_read_file(path, EGRESS_MAX_FILE, &text, e) ||
-		cl_doc_parse(&d, CL_DOC_JSON, path, text.p, text.len, &file_limits, e) ||
+	if (cl_read_file(path, EGRESS_MAX_FILE, &text, e) || parse(path, &text, &d, e) ||
 		member(&d, !strcmp(option, "from-spec"), &obj, e))
 		return -1;
 	out->max_cidrs = EG_MAX_CIDRS_FILE;

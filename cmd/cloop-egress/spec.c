@@ -49,7 +49,7 @@ static const char *const formats[] = {"rules", "nft", "nft-bridge", "networkpoli
 			.type = CL_STR,                                                            \
 			.arg = "FILE",                                                             \
 			.complete = CL_COMP_FILE,                                                  \
-			.help = "read the authorisation as JSON, from standard input for '-'"},    \
+			.help = "read the authorisation, JSON or YAML; '-' is standard input"},    \
 		{.name = "from-spec",                                                              \
 			.type = CL_STR,                                                            \
 			.arg = "FILE",                                                             \
@@ -151,7 +151,7 @@ static const struct cl_opt test_opts[] = {
 		.type = CL_STR,
 		.arg = "FILE",
 		.complete = CL_COMP_FILE,
-		.help = "the policy (JSON) of files that carry none"},
+		.help = "the policy (JSON or YAML) of files that carry none"},
 	{.name = "format",
 		.type = CL_ENUM,
 		.arg = "FORMAT",
@@ -453,7 +453,6 @@ static const struct cl_verb verbs[] = {
 static const struct cl_text environment[] = {
 	CL_ROWS_ENV_HUB,
 	CL_ROW_ENV_RUN_DIR,
-	{"CLOOP_RUN_DIR", "where live workloads have their things, instead of /run/cloop"},
 	{"NO_COLOR", "when set and not empty: no colour on a terminal"},
 	{0},
 };

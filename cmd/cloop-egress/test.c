@@ -43,12 +43,9 @@ static int load_suite(const char *path, struct test_file *f, struct cl_err *e)
 static int load_policy(const char *path, struct eg_stack *out, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 
-	out->max_cidrs = EG_MAX_CIDRS_FILE;
 	return cl_read_file(path, limits.max_bytes, &text, e) ||
-			       cl_doc_parse(&d, CL_DOC_JSON, path, text.p, text.len, &limits, e) ||
-			       eg_stack_read(&d, d.root, out, e)
+			       egress_policy_text(path, &text, out, e)
 		       ? -1
 		       : 0;
 }

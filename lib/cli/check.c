@@ -62,8 +62,18 @@ static void check_verb(const struct cl_spec *s, const struct cl_verb *v)
 				bad(s, v, "exit status twice", x->meaning);
 }
 
+static void check_texts(const struct cl_spec *s, const struct cl_text *list)
+{
+	for (const struct cl_text *a = list; a && a->name; a++)
+		for (const struct cl_text *b = list; b != a; b++)
+			if (!strcmp(a->name, b->name))
+				bad(s, NULL, "a variable or file twice", a->name);
+}
+
 void cl_spec_check(const struct cl_spec *spec)
 {
+	check_texts(spec, spec->environment);
+	check_texts(spec, spec->files);
 	if (!spec->summary || !spec->verbs || !spec->verbs->name)
 		bad(spec, NULL, "no summary or no verbs", spec->name);
 	for (const struct cl_verb *v = spec->verbs; v->name; v++) {

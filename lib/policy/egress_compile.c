@@ -121,9 +121,7 @@ static int check_sense(const struct eg_auth *a, struct cl_err *e)
 			"range '%s' is every address there is: it would open every blocked range, "
 			"the metadata services with it",
 			text);
-		return cl_fix(e,
-			"allow the public Internet (--internet, allow_public_internet), or "
-			"name the ranges that are needed");
+		return cl_fix(e, EG_FIX_EVERYTHING);
 	}
 	return 0;
 }

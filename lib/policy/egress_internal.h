@@ -51,4 +51,9 @@ void eg_wrap(
 /* "80,443" with sep ","; "any" for none. */
 void eg_ports_text(const uint16_t *ports, size_t n, const char *sep, struct cl_buf *out);
 
+/* What to write for a range of length 0. */
+#define EG_FIX_EVERYTHING                                                                         \
+	"allow the public Internet (--internet, allow_public_internet), or name the ranges that " \
+	"are needed"
+
 #endif

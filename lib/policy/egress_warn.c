@@ -66,6 +66,7 @@ int eg_check_metadata(
 	cleanup_strv struct cl_strv hosts = CL_STRV_INIT;
 	cleanup_free char *names = NULL;
 	size_t findings = 0;
+	bool everything = false;
 
 	eg_plan_make(a, &plan);
 	for (size_t i = 0; i < plan.nallow; i++) {
@@ -78,6 +79,7 @@ int eg_check_metadata(
 			cl_buf_adds(&text, "; ");
 		sentence(&plan.allow[i], found, n, &text);
 		host_names(found, n, &hosts);
+		everything = everything || !plan.allow[i].len;
 	}
 	if (!findings)
 		return 0;
@@ -85,11 +87,13 @@ int eg_check_metadata(
 	(void)cl_fail(e, CL_EDATA, "%s: %s; a metadata service opens only by its own address",
 		allow_name, text.p);
 	(void)cl_slug(e, "unnamed_metadata");
+	/* No policy takes a range of length 0, whatever else it names. */
+	if (everything)
+		return cl_fix(e, EG_FIX_EVERYTHING);
 	if (deny_name)
 		return cl_fix(e,
 			"add %s to %s to open what is meant, or to %s to keep it closed; or allow "
-			"a "
-			"range that leaves it out",
+			"a range that leaves it out",
 			names, allow_name, deny_name);
 	return cl_fix(e, "add %s to %s where it is meant, or allow a range that leaves it out",
 		names, allow_name);

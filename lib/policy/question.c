@@ -95,10 +95,24 @@ static int proto_of(
 	return cl_fix(e, "end it in /tcp, /udp or /any (ICMP and the rest), or in nothing for tcp");
 }
 
+/* Lines of a file that somebody else's program has written. */
+static int no_question(const char *text, const char *what, struct cl_err *e)
+{
+	if (!*text) {
+		(void)cl_fail(e, CL_EDATA, "%s: there is nothing to ask", what);
+		return cl_fix(e, "write ADDR:PORT or ADDR:PORT/PROTO, and no empty line");
+	}
+	(void)cl_fail(e, CL_EDATA, "%s: '%.80s' ends in a carriage return", what, text);
+	return cl_fix(e, "end lines as Unix does: tr -d '\\r' < FILE");
+}
+
 static int parse(const char *text, const char *what, struct eg_question *q, struct cl_err *e)
 {
 	char endpoint[EG_QUESTION_MAX + 1], *slash;
+	struct cl_err other;
 
+	if (!*text || text[strlen(text) - 1] == '\r')
+		return no_question(text, what, e);
 	(void)snprintf(endpoint, sizeof(endpoint), "%s", text);
 	slash = strrchr(endpoint, '/');
 	q->proto = EG_PROTO_TCP;
@@ -108,7 +122,12 @@ static int parse(const char *text, const char *what, struct eg_question *q, stru
 		if (proto_of(slash, text, what, &q->proto, e))
 			return -1;
 	}
-	return pol_endpoint_parse(endpoint, 0, what, &q->to, e);
+	if (!pol_endpoint_parse(endpoint, 0, what, &q->to, e))
+		return 0;
+	/* ICMP has no port, and is asked about with port 0. */
+	if (q->proto == EG_PROTO_ANY && !pol_endpoint_parse(endpoint, 1, what, &q->to, &other))
+		(void)cl_fix(e, "write port 0, as in 192.0.2.10:0/any or [2001:db8::10]:0/any");
+	return -1;
 }
 
 int eg_question_parse(

@@ -450,20 +450,26 @@ void test_spec__json_of_the_table(void)
 }
 
 /* Whether the table's own check aborts. */
-static bool contradicts(const struct cl_verb *v, const struct cl_opt *own)
+static bool aborts(const struct cl_spec *spec)
 {
-	const struct cl_spec spec = {.name = "cloop-bad", .summary = "s", .verbs = v, .opts = own};
 	int status = 0;
 	pid_t pid = fork();
 
 	if (!pid) {
 		(void)close(2);
 		(void)signal(SIGABRT, SIG_DFL);
-		cl_spec_check(&spec);
+		cl_spec_check(spec);
 		_exit(0);
 	}
 	CHECK_INT(waitpid(pid, &status, 0), pid);
 	return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
+
+static bool contradicts(const struct cl_verb *v, const struct cl_opt *own)
+{
+	const struct cl_spec spec = {.name = "cloop-bad", .summary = "s", .verbs = v, .opts = own};
+
+	return aborts(&spec);
 }
 
 #define VERB(...) \
@@ -480,7 +486,15 @@ void test_spec__check_finds_contradictions(void)
 	static const struct cl_verb same[] = {{.name = "v", .summary = "s", .run = nothing},
 		{.name = "v", .summary = "s", .run = nothing}, {0}};
 	static const struct cl_verb empty[] = {{.name = "v", .summary = "s"}, {0}};
+	static const struct cl_text rows[] = {{"A", "a"}, {"B", "b"}, {"A", "c"}, {0}};
+	struct cl_spec texts = {.name = "cloop-bad", .summary = "s", .verbs = VERB(.opts = NULL)};
 
+	CHECK(!aborts(&texts));
+	texts.environment = rows;
+	CHECK(aborts(&texts));
+	texts.environment = NULL;
+	texts.files = rows;
+	CHECK(aborts(&texts));
 	cl_spec_check(&many);
 	cl_spec_check(&wrapper);
 	cl_spec_check(&plain);
