@@ -19,6 +19,16 @@ id_of() { cloop secret show "$1" --json | jq -r .id; }
 # The guide's output, with ids as they are there.
 guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
 
+@test "a root that is not there is minted, and that is said" {
+	exits 0 mint far-src --kind local_repo --value "$D/nowhere"
+	has "$stderr" "warning: " "$D/nowhere" "no run is lent anything of it before that is mended"
+	exits 0 mint empty-src --kind local_repo --value "$D"
+	has "$stderr" "there is no git repository in '$D' now"
+	mkdir -p "$D/with/one/.git"
+	exits 0 mint right-src --kind local_repo --value "$D/with"
+	same "$stderr" ""
+}
+
 @test "mint as the guide shows it" {
 	exits 0 bash -c "echo 'ghp_examplesecrettoken' | cloop secret mint deploy-pat --kind github_pat"
 	same "$(guide <<< "$output")" "✓ minted deploy-pat (github_pat) as sec_ID

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/secret_github.h"
 #include "sys/id.h"
+#include "sys/repos.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +26,8 @@ static int value_is_public(enum sec_kind kind, struct cl_err *e)
 	if (kind == SEC_LOCAL_REPO || kind == SEC_HOST_DEVICE || kind == SEC_HOST_INTERFACE)
 		return 0;
 	(void)cl_fail(e, CL_EUSAGE,
-		"a %s is a credential, and --value has put it in the shell's history and the "
-		"process table",
+		"what is minted as %s is a credential, and --value has put it in the shell's "
+		"history and the process table",
 		sec_kinds[kind].name);
 	return cl_fix(e,
 		"replace it where it was issued, then give the new one on standard input or "
@@ -53,6 +54,18 @@ static int read_given(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 	return seal_read_file(file ? file : "-", SEC_PAYLOAD_MAX, &m->given, e);
 }
 
+/* Checked again by whoever lends it; a directory may also be mounted later. */
+static void look_at_root(struct cl_ctx *c, const struct mint *m)
+{
+	cleanup_strv struct cl_strv names = CL_STRV_INIT, paths = CL_STRV_INIT;
+	struct cl_err e;
+
+	if (m->kind == SEC_LOCAL_REPO && sys_repos(m->payload.p, &names, &paths, &e))
+		cl_warn(c, "%s; no run is lent anything of it before that is mended", e.msg);
+	else if (m->kind == SEC_LOCAL_REPO && !names.n)
+		cl_warn(c, "there is no git repository in '%s' now", m->payload.p);
+}
+
 /* What is sealed: checked, and for another server than github.com bound to it. */
 static int check_payload(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 {
@@ -74,6 +87,7 @@ static int check_payload(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 		return -1;
 	for (size_t i = 0; i < notes.n; i++)
 		cl_warn(c, "%s", notes.v[i]);
+	look_at_root(c, m);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #define KIND "host_device"
+#define FORM "write name=/dev/source[:/dev/target][:mode], mode r, rw or rwm"
 #define MAX  16
 
 const char *sec_access_name(enum sec_access a)
@@ -162,14 +163,21 @@ static int bad(const struct reading *r, const char *name, const char *what, cons
 {
 	(void)sec_payload_bad(
 		r->e, KIND, "line %u: device '%s': %s '%s' %s", r->line, name, what, value, why);
-	return cl_at(r->e, NULL, r->line, 0);
+	(void)cl_at(r->e, NULL, r->line, 0);
+	return cl_fix(r->e, FORM);
+}
+
+static int taken(const struct reading *r, const char *name, const char *what, const char *value)
+{
+	(void)bad(r, name, what, value, "is taken by an earlier line");
+	return cl_fix(r->e, "give each line a name and a target path of its own");
 }
 
 static int bad_line(const struct reading *r, const char *why)
 {
 	(void)sec_payload_bad(r->e, KIND, "line %u %s", r->line, why);
 	(void)cl_at(r->e, NULL, r->line, 0);
-	return cl_fix(r->e, "write name=/dev/source[:/dev/target][:mode], mode r, rw or rwm");
+	return cl_fix(r->e, FORM);
 }
 
 static bool canonical(const char *p)
@@ -237,10 +245,9 @@ static int check_new(const struct reading *r, const struct sec_device *d)
 		const struct sec_device *o = &r->out->v[i];
 
 		if (!strcmp(o->name, d->name))
-			return bad(r, d->name, "name", d->name, "is taken by an earlier line");
+			return taken(r, d->name, "name", d->name);
 		if (!strcmp(o->target, d->target))
-			return bad(r, d->name, "target path", d->target,
-				"is taken by an earlier line");
+			return taken(r, d->name, "target path", d->target);
 	}
 	return 0;
 }

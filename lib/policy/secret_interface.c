@@ -11,7 +11,11 @@
 #include <string.h>
 
 #define KIND "host_interface"
-#define MAX  8
+#define FORM "write name=ifname[,target=ethN][,address=A/LEN][,gateway=A][,mtu=N][,raw]"
+#define IFNAME                                                                                  \
+	"a name of an interface has 1 to 15 bytes, no blank, '/', ':', '=' or ',', and no '-' " \
+	"first"
+#define MAX 8
 
 static void interface_release(struct sec_interface *i)
 {
@@ -42,15 +46,22 @@ static int bad(const struct reading *r, const char *what, const char *value, con
 {
 	(void)sec_payload_bad(r->e, KIND, "line %u: interface '%s': %s '%s' %s", r->line,
 		r->i->name, what, value, why);
-	return cl_at(r->e, NULL, r->line, 0);
+	(void)cl_at(r->e, NULL, r->line, 0);
+	return cl_fix(r->e, FORM);
+}
+
+static int bad_fix(const struct reading *r, const char *what, const char *value, const char *why,
+	const char *fix)
+{
+	(void)bad(r, what, value, why);
+	return cl_fix(r->e, "%s", fix);
 }
 
 static int bad_line(const struct reading *r, const char *why)
 {
 	(void)sec_payload_bad(r->e, KIND, "line %u %s", r->line, why);
 	(void)cl_at(r->e, NULL, r->line, 0);
-	return cl_fix(r->e, "write name=ifname[,target=ethN][,address=A/LEN][,gateway=A][,mtu=N]"
-			    "[,raw]");
+	return cl_fix(r->e, FORM);
 }
 
 /* Names as the kernel takes them (dev_valid_name), and none that reads as an option. */
@@ -59,9 +70,9 @@ static int check_ifname(const struct reading *r, const char *what, const char *s
 	size_t n = strlen(s);
 
 	if (!n || n > 15)
-		return bad(r, what, s, "is not of 1 to 15 bytes");
+		return bad_fix(r, what, s, "is not of 1 to 15 bytes", IFNAME);
 	if (!strcmp(s, ".") || !strcmp(s, "..") || *s == '-' || strpbrk(s, "/:=, \t\v\f"))
-		return bad(r, what, s, "is no name that an interface can have");
+		return bad_fix(r, what, s, "is no name that an interface can have", IFNAME);
 	return 0;
 }
 
@@ -76,9 +87,9 @@ static int check_source(const struct reading *r)
 		is = is || !strcmp(r->i->source, host[i]);
 	if (!is)
 		return 0;
-	(void)bad(r, "source", r->i->source,
-		"belongs to the host itself: moving it cuts off the host or its containers");
-	return cl_fix(r->e, "name a port or one end of a veth pair that only the workload needs");
+	return bad_fix(r, "source", r->i->source,
+		"belongs to the host itself: moving it cuts off the host or its containers",
+		"name a port or one end of a veth pair that only the workload needs");
 }
 
 static int take_address(const struct reading *r, const char *v)
@@ -90,12 +101,12 @@ static int take_address(const struct reading *r, const char *v)
 	static const uint8_t none[16];
 
 	if (!slash || pol_prefix_parse(v, false, "address", &p, r->e) ||
-		pol_addr_parse(host, "address", &a, r->e)) {
-		(void)bad(r, "address", v, "is no ADDRESS/LENGTH");
-		return cl_fix(r->e, "write it with its prefix, such as 172.31.99.200/24");
-	}
+		pol_addr_parse(host, "address", &a, r->e))
+		return bad_fix(r, "address", v, "is no ADDRESS/LENGTH",
+			"write it with its prefix, such as 172.31.99.200/24");
 	if (!memcmp(a.b, none, a.family == 4 ? 4 : 16))
-		return bad(r, "address", v, "is the unspecified address");
+		return bad_fix(r, "address", v, "is the unspecified address",
+			"leave it out where the workload asks for one (DHCP)");
 	r->i->address = cl_strdup(v);
 	return 0;
 }
@@ -105,7 +116,8 @@ static int take_gateway(const struct reading *r, const char *v)
 	struct pol_addr a;
 
 	if (pol_addr_parse(v, "gateway", &a, r->e))
-		return bad(r, "gateway", v, "is no address");
+		return bad_fix(r, "gateway", v, "is no address",
+			"write it without a prefix, such as 172.31.99.1");
 	r->i->gateway = cl_strdup(v);
 	return 0;
 }
@@ -115,7 +127,8 @@ static int take_mtu(const struct reading *r, const char *v)
 	uint64_t n;
 
 	if (cl_parse_u64(v, 0, 65536, "mtu", &n, r->e) || (n && n < 68))
-		return bad(r, "mtu", v, "is neither 0 nor between 68 and 65536");
+		return bad_fix(r, "mtu", v, "is neither 0 nor between 68 and 65536",
+			"write bytes such as 1500 or 9000, or leave it out");
 	r->i->mtu = (unsigned)n;
 	return 0;
 }
@@ -125,7 +138,8 @@ static int take_target(const struct reading *r, const char *v)
 	if (check_ifname(r, "target", v))
 		return -1;
 	if (!strcmp(v, "lo"))
-		return bad(r, "target", v, "is the sandbox's own loopback");
+		return bad_fix(r, "target", v, "is the sandbox's own loopback",
+			"name it as the workload should see it, such as eth1");
 	free(r->i->target);
 	r->i->target = cl_strdup(v);
 	return 0;
@@ -164,21 +178,25 @@ static int take_attribute(const struct reading *r, const char *text, unsigned *s
 		*seen |= attributes[i].bit;
 		return attributes[i].take(r, text + key + 1);
 	}
-	(void)bad(r, "attribute", text, "is not known");
-	return cl_fix(r->e, "the attributes are target=, address=, gateway=, mtu= and raw");
+	return bad_fix(r, "attribute", text, "is not known",
+		"the attributes are target=, address=, gateway=, mtu= and raw");
 }
 
 static int check_whole(const struct reading *r)
 {
 	if (r->i->gateway && !r->i->address)
-		return bad(r, "gateway", r->i->gateway, "needs an address beside it");
+		return bad_fix(r, "gateway", r->i->gateway, "needs an address beside it",
+			"add address=A/LEN, or leave the gateway out");
 	if (r->i->gateway && !strchr(r->i->gateway, ':') != !strchr(r->i->address, ':'))
-		return bad(r, "gateway", r->i->gateway, "is not of the address's family");
+		return bad_fix(r, "gateway", r->i->gateway, "is not of the address's family",
+			"write both as IPv4, or both as IPv6");
 	for (size_t i = 0; i < r->out->n; i++) {
 		if (!strcmp(r->out->v[i].name, r->i->name))
-			return bad(r, "name", r->i->name, "is taken by an earlier line");
+			return bad_fix(r, "name", r->i->name, "is taken by an earlier line",
+				"give each line a name and an interface of its own");
 		if (!strcmp(r->out->v[i].source, r->i->source))
-			return bad(r, "source", r->i->source, "is taken by an earlier line");
+			return bad_fix(r, "source", r->i->source, "is taken by an earlier line",
+				"give each line a name and an interface of its own");
 	}
 	return 0;
 }

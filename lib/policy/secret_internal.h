@@ -5,7 +5,10 @@
 
 #include "base/doc.h"
 
-/* "<kind> payload: <fmt>" with slug invalid_payload and CL_EDATA; returns -1. */
+/*
+ * "<kind> <fmt>" with slug invalid_payload and CL_EDATA, and as a remedy what the kind takes;
+ * returns -1.
+ */
 int sec_payload_bad(struct cl_err *e, const char *kind, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "policy/secret_internal.h"
 #include "policy/secret_inventory.h"
+#include "policy/secret_kind.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,9 @@ int sec_payload_bad(struct cl_err *e, const char *kind, const char *fmt, ...)
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	(void)cl_fail(e, CL_EDATA, "%s %s", kind, text);
+	for (size_t i = 0; i < SEC_NKINDS; i++)
+		if (!strcmp(sec_kinds[i].name, kind))
+			(void)cl_fix(e, "it takes %s", sec_kinds[i].payload);
 	return cl_slug(e, "invalid_payload");
 }
 

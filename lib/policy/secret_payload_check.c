@@ -169,10 +169,8 @@ int sec_payload_check(enum sec_kind k, const char *payload, size_t len, struct c
 	if (k != SEC_HOST_DEVICE && k != SEC_HOST_INTERFACE && k != SEC_KUBECONFIG)
 		sec_trim(&in.p, &in.n);
 	for (size_t i = 0, blank = 0; i <= in.n; i++) {
-		if (blank == in.n) {
-			(void)sec_payload_bad(e, sec_kinds[k].name, "payload is empty");
-			return cl_fix(e, "it takes %s", sec_kinds[k].payload);
-		}
+		if (blank == in.n)
+			return sec_payload_bad(e, sec_kinds[k].name, "payload is empty");
 		if (!strchr(" \t\r\n\v\f", in.p[i]))
 			break;
 		blank++;

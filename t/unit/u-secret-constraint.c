@@ -41,6 +41,7 @@ static void check_row(const struct tsv_row *r)
 		if (rc) {
 			CHECK_HAS(e.msg, r->field[3]);
 			CHECK_STR(cl_err_slug(&e), "invalid_constraint");
+			CHECK(*e.fix != '\0');
 		}
 	} else if (rc) {
 		UNIT_FAIL("%s", e.msg);

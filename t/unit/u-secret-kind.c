@@ -24,6 +24,7 @@ static void payload_row(const struct tsv_row *r)
 			CHECK_HAS(e.msg, r->field[3]);
 			CHECK_STR(cl_err_slug(&e), "invalid_payload");
 			CHECK(cl_starts(e.msg, r->field[0]));
+			CHECK(*e.fix != '\0');
 			CHECK_INT(e.line,
 				*r->field[4] ? (int)strtol(r->field[4], NULL, 10) : (int)e.line);
 			CHECK_INT(out.len, 0);

@@ -41,7 +41,7 @@ static void subject_row(const struct tsv_row *r)
 
 	if (!strcmp(r->field[1], "!")) {
 		if (!rc || !strstr(e.msg, r->field[2]) ||
-			strcmp(cl_err_slug(&e), "invalid_subject") != 0)
+			strcmp(cl_err_slug(&e), "invalid_subject") != 0 || !*e.fix)
 			TSV_FAIL(r, "'%s': %s", r->field[0], rc ? e.msg : "taken");
 		return;
 	}
