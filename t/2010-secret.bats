@@ -118,6 +118,24 @@ guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
 	exits 65 cloop secret delete "sec_000000000000000000000000"
 }
 
+@test "a token in the place of a name or an id is not taken, and not said again" {
+	local t=ghp_0123456789abcdefghij0123456789abcdef hex=0123456789abcdef0123456789abcdef01234567 what
+	exits 65 bash -c "echo v | cloop secret mint $t"
+	has "$stderr" "the secret's name has the form of a credential" "  fix: replace it where it was issued"
+	lacks "$stderr" "$t"
+	for what in "secret revoke" "secret holders" "secret grant edit" "secret leases --run" "hub grant unguarded --reason x" \
+		"runs show" "runs stop"; do
+		# shellcheck disable=SC2086 # words of a command
+		exits 65 cloop $what "$t"
+		lacks "$stderr" "${t:0:12}"
+		has "$stderr" "  fix: "
+		# shellcheck disable=SC2086
+		exits 65 cloop $what "$hex"
+		lacks "$stderr" "${hex:0:13}"
+	done
+	lacks "$(cloop hub audit list --json)" "${t:0:12}"
+}
+
 @test "without the key: list, show and delete work, mint does not" {
 	echo v | mint app
 	mv "$hub/cloop-secret-key" "$D/away"

@@ -142,6 +142,24 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	has "$output" "1 material(s)"
 }
 
+@test "a subject that is a slip is taken, and that is said" {
+	vars
+	exits 0 grant app-env --to project:app
+	has "$stderr" "warning: 'app' is no absolute path"
+	ln -s "$app" "$D/link"
+	exits 0 grant app-env --to "project:$D/link"
+	has "$stderr" "warning: '$D/link' leads to '$app', and its runs are of that: grant it to project:$app"
+	export CLOOP_SECRET_KEY_FILE=$hub/cloop-secret-key
+	printf 'executors: {container: {enabled: true, id: container, image: bb}}\n' > "$hub/.cloop/config.yaml"
+	exits 0 grant app-env --to executor:contaner
+	has "$stderr" "warning: the hub configures no executor 'contaner'; did you mean 'container'?"
+	local to
+	for to in "project:$app" "project:/srv/app" 'project:*' executor:container executor:edge-01 'executor:*' any; do
+		exits 0 grant app-env --to "$to"
+		same "$stderr" ""
+	done
+}
+
 @test "refusals when granting: each names the flag, and a grant that opens nothing is none" {
 	pat
 	vars

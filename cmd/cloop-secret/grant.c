@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "sys/id.h"
+#include "sys/path.h"
 #include "work/paths.h"
 
 #include <stdlib.h>
@@ -84,6 +85,56 @@ static int check_subject(struct granting *g, struct cl_err *e)
 		"everybody's",
 		g->secret.name, g->secret.owner);
 	return cl_fix(e, "name a project, an executor or labels with --to");
+}
+
+/* A project is the directory that its path is in truth. */
+static void look_at_project(struct granting *g)
+{
+	const char *p = g->subject.value;
+	cleanup_free char *real = NULL;
+	cleanup_fd int fd = -1;
+	struct cl_err e;
+
+	if (!strcmp(p, "*"))
+		return;
+	if (*p != '/') {
+		cl_warn(g->ctx,
+			"'%s' is no absolute path: a run is of its project's directory, and none "
+			"is "
+			"of this",
+			p);
+		return;
+	}
+	fd = sys_resolve_dir(p, &real, &e);
+	if (fd >= 0 && strcmp(real, p) != 0)
+		cl_warn(g->ctx,
+			"'%s' leads to '%s', and its runs are of that: grant it to "
+			"project:%s",
+			p, real, real);
+}
+
+/* An executor may be made later; one that is nearly there is a slip. */
+static void look_at_executor(struct granting *g)
+{
+	cleanup_strv struct cl_strv ids = CL_STRV_INIT;
+	const char *near;
+
+	for (size_t i = 0; i < g->k.cfg.nexecutors; i++)
+		cl_strv_add(&ids, g->k.cfg.executors[i].id);
+	if (!strcmp(g->subject.value, "*") || cl_strv_has(&ids, g->subject.value))
+		return;
+	near = cl_nearest(g->subject.value, (const char *const *)ids.v, ids.n);
+	if (near)
+		cl_warn(g->ctx, "the hub configures no executor '%s'; did you mean '%s'?",
+			g->subject.value, near);
+}
+
+static void look_at_subject(struct granting *g)
+{
+	if (g->subject.kind == SEC_PROJECT)
+		look_at_project(g);
+	else if (g->subject.kind == SEC_EXECUTOR)
+		look_at_executor(g);
 }
 
 /* Fills the row and signs it. */
@@ -178,6 +229,7 @@ static int grant(struct granting *g, int64_t ttl, struct cl_err *e)
 		read_flags(g->ctx, &g->constraints, e) || check_constraints(g, e) ||
 		make_row(g, cl_str_or(g->ctx, "scope", ""), g->k.now + ttl, e))
 		return -1;
+	look_at_subject(g);
 	return store_begin(g->k.store, &t, e) || insert(g, e) || store_commit(&t, e) ? -1 : 0;
 }
 

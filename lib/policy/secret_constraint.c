@@ -44,7 +44,8 @@ static int add_one(struct sec_constraints *c, enum sec_list l, const char *text,
 	if (to->n == sec_lists[l].max) {
 		(void)cl_fail(e, CL_EDATA, "%s has more than %zu entries", sec_lists[l].flag,
 			sec_lists[l].max);
-		return invalid(e);
+		(void)invalid(e);
+		return cl_fix(e, "use patterns with '*', or make several grants");
 	}
 	cl_strv_add(to, entry);
 	return 0;

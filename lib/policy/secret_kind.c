@@ -127,8 +127,19 @@ static int bad_name(struct cl_err *e, const char *name, const char *why)
 			 "deploy-pat");
 }
 
+static int credential(struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EDATA,
+		"the secret's name has the form of a credential, and is in the shell's history "
+		"now");
+	(void)cl_slug(e, "invalid_name");
+	return cl_fix(e, "replace it where it was issued, then mint the new one under a name that "
+			 "says what it is for, such as deploy-pat");
+}
+
 int sec_name_check(const char *name, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf scrubbed = CL_BUF_SECRET;
 	size_t len = strlen(name), ok = strspn(name, CL_ALNUM "-_."), n;
 	char why[80];
 
@@ -137,7 +148,7 @@ int sec_name_check(const char *name, struct cl_err *e)
 	if (len > 128)
 		return bad_name(e, name, "is longer than 128 bytes");
 	if (!name[ok])
-		return 0;
+		return cp_scrub(name, len, &scrubbed) ? credential(e) : 0;
 	n = cl_utf8_next(name + ok, len - ok);
 	(void)snprintf(why, sizeof(why), "has '%.*s' in it (character %zu)", n ? (int)n : 1,
 		name + ok, ok + 1);

@@ -30,27 +30,32 @@ int sec_pattern_check(const char *text, const char *what, struct cl_err *e)
 		(void)refuse(e, what, text, "is blank");
 		return cl_fix(e, "leave it out, or write '*' for everything");
 	}
-	if (strlen(text) > SEC_PATTERN_MAX)
-		return refuse(e, what, text, "is longer than 256 bytes");
+	if (strlen(text) > SEC_PATTERN_MAX) {
+		(void)refuse(e, what, text, "is longer than 256 bytes");
+		return cl_fix(e, "use '*' for a run of characters");
+	}
 	if (text[ok]) {
 		(void)refuse(e, what, text, "has a character that no pattern may have");
 		return cl_fix(e, "use letters, digits, - _ . / :, '*' for a run of characters and "
 				 "'?' for one");
 	}
-	if (strstr(text, ".."))
-		return refuse(e, what, text, "has '..' in it");
-	return 0;
+	if (!strstr(text, ".."))
+		return 0;
+	(void)refuse(e, what, text, "has '..' in it");
+	return cl_fix(e, "write the name itself: what a path means is not worked out");
 }
 
 int sec_env_key_check(const char *text, struct cl_err *e)
 {
+	const char *why = "is no name of a variable";
+
 	if (blank_text(text))
-		return refuse(e, "--env-keys", text, "is blank");
-	if (strlen(text) > SEC_PATTERN_MAX)
-		return refuse(e, "--env-keys", text, "is longer than 256 bytes");
-	if (cl_all_in(text, CL_ALNUM "_") && !strchr(CL_DIGITS, *text))
+		why = "is blank";
+	else if (strlen(text) > SEC_PATTERN_MAX)
+		why = "is longer than 256 bytes";
+	else if (cl_all_in(text, CL_ALNUM "_") && !strchr(CL_DIGITS, *text))
 		return 0;
-	(void)refuse(e, "--env-keys", text, "is no name of a variable");
+	(void)refuse(e, "--env-keys", text, why);
 	return cl_fix(e,
 		"name a variable exactly, such as API_KEY; leave --env-keys out to deliver "
 		"every one");

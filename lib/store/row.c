@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "policy/credpat.h"
 #include "store/db.h"
 
 #include <stdlib.h>
@@ -79,7 +80,11 @@ static const struct db_col *column(const struct db_table *t, const char *name)
 
 int db_no_row(const char *what, const char *id, struct cl_err *e)
 {
-	(void)cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, id);
+	char echo[CP_ECHO];
+
+	/* People paste tokens, and some of those are hex digits only. */
+	cp_echo(id, echo);
+	(void)cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, echo);
 	return strcmp(what, "run") ? cl_fix(e, "check the id, and which hub is asked (-C)")
 				   : cl_fix(e, "'cloop runs list -n 0' shows every run of this hub "
 					       "(-C)");

@@ -2,6 +2,7 @@
 #include "store/store.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "policy/credpat.h"
 #include "store/db.h"
 
 #include <errno.h>
@@ -275,11 +276,13 @@ int store_id(struct store *s, const char *table, const char *what, const char *p
 	cleanup_free char *from = whole_prefix(prefix, text), *to = NULL, *sql = NULL;
 	cleanup_strv struct cl_strv found = CL_STRV_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
+	char echo[CP_ECHO];
 	bool row = true;
 
 	*out = NULL;
 	if (!from) {
-		(void)cl_fail(e, CL_EDATA, "'%s' is no id of a %s", text, what);
+		cp_echo(text, echo);
+		(void)cl_fail(e, CL_EDATA, "'%s' is no id of a %s", echo, what);
 		return cl_fix(e, "an id is '%s' and hex digits; its first 6 are enough", prefix);
 	}
 	to = cl_asprintf("%sg", from);
