@@ -70,6 +70,9 @@ int job_make_network(struct job *j, enum ct_net *net, const char **network, stru
 int job_moves_interfaces(void *arg, struct cl_err *e);
 /* Moves them, once the network is made. */
 int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e);
+/* The same of tun devices: shim_driver.makes_tun, and making them (DECISIONS I2). */
+int job_makes_tun(void *arg, struct cl_err *e);
+int job_make_tuns(struct job *j, struct shim *s, struct cl_err *e);
 int job_drop_network(struct job *j, struct cl_err *e);
 /* Writes down which filter stands now, for `cloop egress verify` (work/standing.h). */
 int job_note_filter(const struct job *j, const struct store_handle *row, struct cl_err *e);

@@ -265,7 +265,7 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
 	     job_lend_interfaces(j, s, e) || job_note_filter(j, &shim_job(s)->row, e) ||
 	     job_stage(j, rd, shim_lease_dir(s), shim_lent_repos(s), &st, e) ||
-	     job_stage_devices(j, rd, shim_lent_devices(s), &st, e) ||
+	     job_stage_devices(j, rd, shim_lent_devices(s), &st, e) || job_make_tuns(j, s, e) ||
 	     build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)
 		rc = j->engine.kind == CT_PODMAN ? start_podman(j, rd, &argv, io, out, e)
@@ -383,5 +383,6 @@ const struct shim_driver job_driver = {
 	.out_of_memory = out_of_memory,
 	.memory_fd = memory_fd,
 	.moves_interfaces = job_moves_interfaces,
+	.makes_tun = job_makes_tun,
 	.collect = collect,
 };

@@ -12,6 +12,7 @@
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "sys/hub.h"
+#include "sys/net_tun.h"
 #include "work/standing.h"
 
 #include <errno.h>
@@ -320,6 +321,16 @@ int job_note_filter(const struct job *j, const struct store_handle *row, struct 
 		j->has_policy ? &j->spec->egress : NULL, e);
 }
 
+static int not_prepared(const struct job *j, const char *what, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED,
+		"executor '%s' uses a network of its engine's, and %s that cloop has prepared",
+		j->spec->executor->id, what);
+	return cl_fix(e, "use podman as root with network: bridge, and let sandboxes through the "
+			 "host's other firewalls ('cloop executor test' names them); or revoke the "
+			 "grant");
+}
+
 /*
  * The guide's "Which executors can honour it": the namespace must be one that is there before the
  * workload, and is held until its interfaces are out.
@@ -343,14 +354,42 @@ int job_moves_interfaces(void *arg, struct cl_err *e)
 			"ask for one in .cloop/sandbox.yaml (capabilities: {egress: public}) on an "
 			"executor that has one; or write interfaces: [] there, which takes none");
 	}
-	(void)cl_fail(e, CL_EREFUSED,
-		"executor '%s' uses a network of its engine's, and an interface is only moved into "
-		"one "
-		"that cloop has prepared",
-		j->spec->executor->id);
-	return cl_fix(e, "use podman as root with network: bridge, and let sandboxes through the "
-			 "host's other "
-			 "firewalls ('cloop executor test' names them); or revoke the grant");
+	return not_prepared(j, "an interface is only moved into one", e);
+}
+
+int job_makes_tun(void *arg, struct cl_err *e)
+{
+	const struct job *j = arg;
+
+	if (j->net_kind == JOB_NET_PREPARED)
+		return 0;
+	if (j->net_kind != JOB_NET_NONE)
+		return not_prepared(j, "a tun device is only made in one", e);
+	(void)cl_fail(e, CL_EREFUSED, "this run has no network, and a tun device is made in one");
+	return cl_fix(e,
+		"ask for one in .cloop/sandbox.yaml (capabilities: {egress: public}) on an "
+		"executor that has one; or leave the device out of capabilities.devices there");
+}
+
+int job_make_tuns(struct job *j, struct shim *s, struct cl_err *e)
+{
+	const struct shim_devices *all = shim_lent_devices(s);
+
+	for (size_t i = 0; i < all->n; i++) {
+		const struct shim_device *d = &all->v[i];
+		const struct net_tun t = {d->source, sec_tun_name(d->target), j->uid};
+
+		if (!sec_node_is_tun(&d->node.node))
+			continue;
+		if (net_tun_add(j->run_base, j->handle, &t, e)) {
+			(void)cl_wrap(
+				e, "device '%s' of '%s' (%s)", d->name, d->secret, d->grant_id);
+			return cl_constraint(e, "devices");
+		}
+		shim_note(s, "device", "%s (%s) is tun device '%s' in the sandbox's network",
+			d->name, d->source, t.name);
+	}
+	return 0;
 }
 
 int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e)

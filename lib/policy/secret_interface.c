@@ -64,16 +64,30 @@ static int bad_line(const struct reading *r, const char *why)
 	return cl_fix(r->e, FORM);
 }
 
-/* Names as the kernel takes them (dev_valid_name), and none that reads as an option. */
+/*
+ * dev_valid_name; none that reads as an option, that the kernel counts up (eth%d), or that its
+ * settings of every interface have.
+ */
+bool sec_ifname_ok(const char *s)
+{
+	static const char *const never[] = {".", "..", "all", "default"};
+	size_t n = strlen(s);
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(never); i++)
+		if (!strcmp(s, never[i]))
+			return false;
+	return n && n <= 15 && *s != '-' && !strpbrk(s, "/:=,% \t\v\f\r\n");
+}
+
 static int check_ifname(const struct reading *r, const char *what, const char *s)
 {
 	size_t n = strlen(s);
 
 	if (!n || n > 15)
 		return bad_fix(r, what, s, "is not of 1 to 15 bytes", IFNAME);
-	if (!strcmp(s, ".") || !strcmp(s, "..") || *s == '-' || strpbrk(s, "/:=, \t\v\f"))
-		return bad_fix(r, what, s, "is no name that an interface can have", IFNAME);
-	return 0;
+	return sec_ifname_ok(s)
+		       ? 0
+		       : bad_fix(r, what, s, "is no name that an interface can have", IFNAME);
 }
 
 static int check_source(const struct reading *r)

@@ -70,6 +70,9 @@ void sec_devices_keep(struct sec_devices *d, const struct cl_strv *names);
  */
 const char *sec_device_forbidden(const char *path);
 
+/* A name that an interface of the kernel's can have: 1-15 bytes, none of / : = , % and blanks. */
+bool sec_ifname_ok(const char *name);
+
 struct sec_interface {
 	char *name, *source, *target; /* names of interfaces outside and inside */
 	char *address;                /* "172.31.99.200/24" or NULL; host bits kept */

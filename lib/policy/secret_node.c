@@ -99,6 +99,22 @@ const char *sec_target_taken(const char *target, const struct sec_node *n, bool 
 	return NULL;
 }
 
+bool sec_node_is_tun(const struct sec_node *n)
+{
+	return !n->block && n->major == 10 && n->minor == 200;
+}
+
+const char *sec_tun_name(const char *target)
+{
+	const char *slash = strrchr(target, '/'), *name = slash ? slash + 1 : target;
+
+	if (!strcmp(name, "tun"))
+		return "tun0";
+	/* These two are every sandbox's own. */
+	return strcmp(name, "lo") != 0 && strcmp(name, "eth0") != 0 && sec_ifname_ok(name) ? name
+											   : NULL;
+}
+
 #define NOBODY 65534
 
 static bool member(const struct sec_user *who, uint32_t gid)

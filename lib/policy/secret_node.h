@@ -35,6 +35,17 @@ const char *sec_node_forbidden(const struct sec_node *n);
  */
 const char *sec_target_taken(const char *target, const struct sec_node *n, bool *own);
 
+/*
+ * The node that tun devices are made through (Documentation/networking/tuntap.rst): it is only of
+ * use in a sandbox whose network has one for it (sys/net_tun.h).
+ */
+bool sec_node_is_tun(const struct sec_node *n);
+/*
+ * The name of the tun device for such a node at `target`: "tun0" at .../tun, else the target's own
+ * last part. NULL: no interface of a sandbox can have that name. Points into target or is static.
+ */
+const char *sec_tun_name(const char *target);
+
 /* The sandbox's user, as this host knows it. */
 struct sec_user {
 	uint32_t uid, gid;

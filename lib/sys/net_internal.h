@@ -150,6 +150,11 @@ int net_ns_make(
 int net_ns_remove(const struct net_dirs *d, const char *handle, struct cl_err *e);
 /* Writes net.<key> of the namespace of fd (-1: ours); an absent key is success if optional. */
 int net_sysctl(int fd, const char *key, const char *value, bool optional, struct cl_err *e);
+/*
+ * What comes in by one interface of the namespace is for it, and never goes out by another; a new
+ * one forwards where the host does.
+ */
+int net_ns_routes_nothing(int fd, struct cl_err *e);
 /* Reads one of ours as a number; -1 when it is not there. */
 long net_sysctl_get(const char *key);
 

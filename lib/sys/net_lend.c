@@ -86,15 +86,6 @@ static int lend_one(
 	return -1;
 }
 
-/* What comes in by one interface of a sandbox is for the sandbox, and never goes out by another. */
-static int route_nothing(struct lending *l, struct cl_err *e)
-{
-	return net_sysctl(l->ns, "ipv4/ip_forward", "0", true, e) ||
-			       net_sysctl(l->ns, "ipv6/conf/all/forwarding", "0", true, e)
-		       ? -1
-		       : 0;
-}
-
 static int lend_all(struct lending *l, const struct net_lend *v, size_t n, struct cl_err *e)
 {
 	for (size_t i = 0; i < n; i++)
@@ -134,7 +125,7 @@ int net_lend(const char *rundir, const char *handle, const struct net_lend *v, s
 		return 0;
 	if (open_all(&l, rundir, e) ||
 		lent_judge(&l.d, handle, &l.host, &l.inside, v, n, &l.all, e) ||
-		route_nothing(&l, e) || lents_write(&l.d, handle, &l.all, e))
+		net_ns_routes_nothing(l.ns, e) || lents_write(&l.d, handle, &l.all, e))
 		return -1;
 	if (!lend_all(&l, v, n, e))
 		return 0;

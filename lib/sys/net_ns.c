@@ -136,6 +136,14 @@ int net_sysctl(int fd, const char *key, const char *value, bool optional, struct
 	return fd < 0 ? write_setting(&s, e) : net_in_namespace(fd, write_setting, &s, e);
 }
 
+int net_ns_routes_nothing(int fd, struct cl_err *e)
+{
+	return net_sysctl(fd, "ipv4/ip_forward", "0", true, e) ||
+			       net_sysctl(fd, "ipv6/conf/all/forwarding", "0", true, e)
+		       ? -1
+		       : 0;
+}
+
 long net_sysctl_get(const char *key)
 {
 	cleanup_free char *path = cl_asprintf("/proc/sys/net/%s", key);

@@ -30,6 +30,15 @@ int hardware_device(const char *secret, const char *name, const char *source, co
 	why = sec_node_forbidden(&node->node);
 	if (why)
 		return forbidden(secret, source, &node->node, why, e);
+	if (sec_node_is_tun(&node->node) && !sec_tun_name(target)) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"'%s' would make a tun device of a name that no interface of a sandbox can "
+			"have",
+			target);
+		return cl_fix(e,
+			"give it another target in the inventory of '%s': %s=%s:/dev/net/tun",
+			secret, name, source);
+	}
 	why = sec_target_taken(target, &node->node, &own);
 	if (!why)
 		return 0;

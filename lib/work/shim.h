@@ -55,6 +55,11 @@ struct shim_driver {
 	 * shim_interfaces_move move: 0, or why it cannot. NULL: the driver moves none.
 	 */
 	int (*moves_interfaces)(void *arg, struct cl_err *e);
+	/*
+	 * The same of tun devices in its network, one for each granted node of them, which launch
+	 * then makes. NULL: the driver makes none.
+	 */
+	int (*makes_tun)(void *arg, struct cl_err *e);
 	/* Removes everything of the engine's and of the network's; called at every end. */
 	void (*collect)(void *arg, struct shim *s);
 };

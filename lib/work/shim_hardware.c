@@ -43,9 +43,19 @@ static int cannot(const struct shim *s, const struct lease_item *it, const char 
 		it->grant_id);
 }
 
-static int add(struct shim_devices *all, const struct lease_item *it, const struct lease_device *d,
-	struct cl_err *e)
+/* A node of tun devices is of use with one in the sandbox's network alone. */
+static int look_tun(struct shim *s, const struct lease_item *it, struct cl_err *e)
 {
+	if (s->driver->makes_tun)
+		return s->driver->makes_tun(s->arg, e);
+	(void)cl_fail(e, CL_EREFUSED, "executor '%s' makes no tun device", s->job.row.executor_id);
+	return cl_fix(e, "revoke the grant: cloop secret revoke %s", it->grant_id);
+}
+
+static int add(
+	struct shim *s, const struct lease_item *it, const struct lease_device *d, struct cl_err *e)
+{
+	struct shim_devices *all = &s->lent.devices;
 	cleanup_device struct sys_device node = SYS_DEVICE_INIT;
 
 	if (all->n == SHIM_DEVICES) {
@@ -54,7 +64,8 @@ static int add(struct shim_devices *all, const struct lease_item *it, const stru
 		(void)cl_fix(e, "name the ones that it needs in capabilities.devices");
 		return cl_constraint(e, "devices");
 	}
-	if (hardware_device(it->name, d->name, d->source, d->target, &node, e)) {
+	if (hardware_device(it->name, d->name, d->source, d->target, &node, e) ||
+		(sec_node_is_tun(&node.node) && look_tun(s, it, e))) {
 		(void)cl_wrap(e, "device '%s' of '%s' (%s)", d->name, it->name, it->grant_id);
 		e->code = e->code == CL_ENOTFOUND ? CL_EREFUSED : e->code;
 		return cl_constraint(e, "devices");
@@ -79,7 +90,7 @@ int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e)
 		if (it->ndevices && s->job.no_devices)
 			return cannot(s, it, it->devices[0].name, s->job.no_devices, e);
 		for (size_t k = 0; k < it->ndevices; k++)
-			if (add(&s->lent.devices, it, &it->devices[k], e))
+			if (add(s, it, &it->devices[k], e))
 				return -1;
 	}
 	return 0;

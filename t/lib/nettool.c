@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "sys/net.h"
 #include "sys/net_lend.h"
+#include "sys/net_tun.h"
 #include "sys/nft_dump.h"
 #include "sys/nft_internal.h"
 #include "sys/nft_watch.h"
@@ -349,6 +350,14 @@ static int do_lend(struct cl_err *e)
 	return net_lend(arg("rundir"), arg("handle"), v, n, e);
 }
 
+/* node=PATH name=NAME owner=UID */
+static int do_tun(struct cl_err *e)
+{
+	const struct net_tun t = {arg("node"), arg("name"), (uid_t)strtoul(arg("owner"), NULL, 10)};
+
+	return net_tun_add(arg("rundir"), arg("handle"), &t, e);
+}
+
 /* keep=NAME: all but that one */
 static int do_back(struct cl_err *e)
 {
@@ -406,6 +415,7 @@ static const struct {
 	{"list", do_list},
 	{"lend", do_lend},
 	{"back", do_back},
+	{"tun", do_tun},
 	{"lent", do_lent},
 };
 

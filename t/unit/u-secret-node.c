@@ -63,6 +63,47 @@ void test_node__targets_that_a_sandbox_has(void)
 	}
 }
 
+void test_node__which_are_for_tun_devices(void)
+{
+	struct sec_node n = {.major = 10, .minor = 200};
+
+	CHECK(sec_node_is_tun(&n));
+	n.block = true;
+	CHECK(!sec_node_is_tun(&n));
+	n = (struct sec_node){.major = 10, .minor = 201};
+	CHECK(!sec_node_is_tun(&n));
+	n = (struct sec_node){.major = 11, .minor = 200};
+	CHECK(!sec_node_is_tun(&n));
+}
+
+void test_node__a_tun_device_is_called_as_its_target(void)
+{
+	static const char *const rows[][2] = {
+		{"/dev/net/tun", "tun0"},
+		{"/dev/tun", "tun0"},
+		{"/dev/net/tun0", "tun0"},
+		{"/dev/net/vpn7", "vpn7"},
+		{"/dev/vpn-a_b.c", "vpn-a_b.c"},
+		{"/dev/net/fifteen-bytes-0", "fifteen-bytes-0"},
+		{"/dev/net/sixteen-bytes-00", NULL},
+		{"/dev/net/eth0", NULL},
+		{"/dev/lo", NULL},
+		{"/dev/all", NULL},
+		{"/dev/default", NULL},
+		{"/dev/net/tun%d", NULL},
+		{"/dev/net/-x", NULL},
+		{"/dev/net/a b", NULL},
+		{"/dev/net/a,b", NULL},
+		{"/dev/net/", NULL},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+		const char *is = sec_tun_name(rows[i][0]);
+
+		CHECK_STR(is ? is : "(none)", rows[i][1] ? rows[i][1] : "(none)");
+	}
+}
+
 void test_node__rights_inside(void)
 {
 	static const uint32_t groups[] = {0, 20, 46};
