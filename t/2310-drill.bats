@@ -128,4 +128,12 @@ nothing_left() {
 	wait "$PID"
 	nothing_left "$old"
 	nothing_left "$DIR"
+	# Or with a sweep of any hub.
+	drill_seen
+	kill -KILL "$PID"
+	wait "$PID" || true
+	[ -e "$DIR/hub" ]
+	exits 0 host cloop sweep --only staging
+	has "$output" "removed 1 drill that had been killed"
+	nothing_left "$DIR"
 }

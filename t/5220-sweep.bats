@@ -2,13 +2,18 @@
 # shellcheck shell=bash disable=SC2154
 load lib/common
 load lib/localhub
+load lib/faults
 
 setup_file() {
 	need root jq sqlite3
 	localhub_up
 }
 teardown_file() { localhub_down; }
-setup() { localhub_config; }
+setup() {
+	localhub_config
+	NSPID=""
+}
+teardown() { [ -z "$NSPID" ] || kill "$NSPID" ${holder:+$holder} 2> /dev/null || true; }
 
 NOW() { date +%s%3N; }
 # exec_sql TEXT : as another program would.
@@ -152,3 +157,111 @@ state_of() { sql "select r.state || ' ' || s.state from run r join session s on 
 	grep -v -e '^#' -e '^PATH' "$SRC/share/cron/cloop-sweep" | cut -d' ' -f6- | sed 's/.*root //' |
 		while read -r line; do sh -c "${line//\/var\/lib\/cloop/$HUB}" || exit 1; done
 }
+
+# own_tmp : from here on `inn CMD...` sees a /tmp in which nothing is but this hub.
+own_tmp() {
+	unshare --mount sleep 600 3>&- < /dev/null > /dev/null 2>&1 &
+	NSPID=$!
+	until_true other_mounts
+	inn sh -ec '
+		mount -t tmpfs none /mnt
+		n=0
+		for i; do mkdir "/mnt/$((n += 1))"; mount --bind "$i" "/mnt/$n"; done
+		mount -t tmpfs none /tmp
+		n=0
+		for i; do mkdir -p "$i"; mount --bind "/mnt/$((n += 1))" "$i"; done
+		umount -l /mnt' sh "$T" "$SRC" "$BUILD_DIR" "$BATS_TEST_TMPDIR"
+}
+other_mounts() { [ "$(readlink "/proc/$NSPID/ns/mnt")" != "$(readlink /proc/self/ns/mnt)" ]; }
+inn() { nsenter --mount --target "$NSPID" -- "$@"; }
+# in_tmp : what is there of tests and drills. aged : it is an hour old.
+in_tmp() { inn find /tmp -maxdepth 1 -name 'cloop-*'; }
+aged() { inn find /tmp -maxdepth 1 -name 'cloop-*' -exec touch -h -d '1 hour ago' {} +; }
+staging() { inn cloop sweep --only staging; }
+fresh() { :; }
+after() {
+	aged
+	staging > /dev/null
+	[ -z "$(in_tmp)" ]
+}
+
+@test "a test that is killed anywhere: a sweep finds what it left in /tmp" {
+	sanitized && skip "LD_PRELOAD comes before the sanitizer"
+	own_tmp
+	each_fault rename kill nsenter --mount --target "$NSPID" -- cloop-executor test local --skip-preflight
+	[ "$faults" -ge 1 ]
+	each_fault make kill nsenter --mount --target "$NSPID" -- cloop-executor test local --skip-preflight
+	[ "$faults" -ge 1 ]
+	# One that may still be about to take its lock, or to have a workload, is left alone.
+	inn env LD_PRELOAD="$BUILD_DIR/t/lib/faults.so" T_FAULT_CALL=rename T_FAULT_NTH=1 T_FAULT_MODE=kill \
+		cloop-executor test local --skip-preflight || true
+	dir=$(in_tmp)
+	same "$(inn ls "$dir")" lock.new
+	exits 0 staging
+	same "$(in_tmp)" "$dir"
+	inn touch -d 'tomorrow' "$dir"
+	exits 0 staging
+	same "$(in_tmp)" "$dir"
+	aged
+	exits 0 staging
+	has "$output" "removed '$dir' of a test that was killed"
+	same "$(in_tmp)" ""
+}
+
+@test "a drill that is killed before and after it holds its lock" {
+	sanitized && skip "LD_PRELOAD comes before the sanitizer"
+	own_tmp
+	inn env LD_PRELOAD="$BUILD_DIR/t/lib/faults.so" T_FAULT_CALL=rename T_FAULT_NTH=1 T_FAULT_MODE=kill \
+		cloop-drill revoke -e local || true
+	dir=$(in_tmp)
+	exits 0 staging
+	same "$(in_tmp)" "$dir"
+	# Nor does the next drill.
+	exits 1 inn cloop-drill revoke -e local
+	same "$(in_tmp)" "$dir"
+	aged
+	exits 0 staging
+	has "$output" "removed 1 drill that had been killed"
+	same "$(in_tmp)" ""
+	# Once it has its lock, nobody has to wait.
+	inn env LD_PRELOAD="$BUILD_DIR/t/lib/faults.so" T_FAULT_CALL=rename T_FAULT_NTH=2 T_FAULT_MODE=kill \
+		cloop-drill revoke -e local || true
+	[ -n "$(in_tmp)" ]
+	exits 0 staging
+	has "$output" "removed 1 drill that had been killed"
+	same "$(in_tmp)" ""
+}
+
+@test "what others put there under such names is left alone, and no link is followed" {
+	own_tmp
+	mkdir -p "$T/victim/hub/.cloop"
+	echo mine > "$T/victim/kept"
+	for kind in smoke drill; do
+		inn sh -ec '
+			ln -s "$2/victim" "/tmp/cloop-$1.link"
+			: > "/tmp/cloop-$1.file"
+			mkdir "/tmp/cloop-$1.theirs" "/tmp/cloop-$1.open" "/tmp/cloop-$1.held" "/tmp/cloop-$1.odd"
+			for i in theirs open held; do : > "/tmp/cloop-$1.$i/lock"; done
+			chown -R 1000:1000 "/tmp/cloop-$1.theirs"
+			chmod 777 "/tmp/cloop-$1.open"
+			ln -s "$2/victim/kept" "/tmp/cloop-$1.odd/lock"' sh $kind "$T"
+	done
+	aged
+	same "$(in_tmp | wc -l)" 12
+	inn flock /tmp/cloop-smoke.held/lock flock /tmp/cloop-drill.held/lock sh -c "echo \$\$ > '$T/holds'; exec sleep 600" > /dev/null 2>&1 3>&- &
+	until_true test -s "$T/holds"
+	holder=$(< "$T/holds")
+	exits 0 staging
+	same "$(in_tmp | wc -l)" 12
+	kill $holder
+	until_true free
+	for kind in smoke drill; do inn rm -r "/tmp/cloop-$kind.open" "/tmp/cloop-$kind.theirs" "/tmp/cloop-$kind.odd" "/tmp/cloop-$kind.file" "/tmp/cloop-$kind.link"; done
+	# A workload may leave what it likes in its directory.
+	inn sh -ec 'mkdir /tmp/cloop-smoke.held/project; ln -s "$1/victim" /tmp/cloop-smoke.held/project/l
+		chown -R 65534:65534 /tmp/cloop-smoke.held/project' sh "$T"
+	aged
+	exits 0 staging
+	same "$(in_tmp)" ""
+	same "$(cat "$T/victim/kept")" mine
+}
+free() { inn flock -n /tmp/cloop-smoke.held/lock true && inn flock -n /tmp/cloop-drill.held/lock true; }

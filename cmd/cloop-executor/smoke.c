@@ -13,6 +13,7 @@
 #include "work/levels.h"
 #include "work/paths.h"
 #include "work/spool.h"
+#include "work/sweep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,8 +36,7 @@ void smoke_release(struct smoke *s)
 		if (dir >= 0)
 			(void)unlinkat(dir, s->name, 0);
 	}
-	if (s->made)
-		(void)rmdir(s->project);
+	scratch_remove(&s->at);
 	free(s->project);
 	free(s->binary);
 	free(s->name);
@@ -66,16 +66,14 @@ static int copy(const char *from, int dir, const char *name, struct cl_err *e)
 
 static int make_dir(struct smoke *s, struct cl_err *e)
 {
-	char path[] = "/tmp/cloop-smoke-XXXXXX";
-
-	if (!mkdtemp(path))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot make a directory in /tmp");
-	s->project = cl_strdup(path);
-	s->made = true;
+	if (scratch_make(SMOKE_PREFIX, &s->at, e))
+		return -1;
+	s->project = cl_asprintf("%s/project", s->at.top);
 	/* A sandbox runs as the owner of its workspace, and never as root. */
-	if (!geteuid() && lchown(path, NOBODY, NOBODY))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot give '%s' away", path);
-	return chmod(path, 0755) ? cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", path) : 0;
+	if (mkdir(s->project, 0755) || chmod(s->project, 0755) ||
+		(!geteuid() && lchown(s->project, NOBODY, NOBODY)))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", s->project);
+	return 0;
 }
 
 int smoke_place(struct smoke *s, const char *dir, struct cl_err *e)

@@ -4,14 +4,15 @@
 #define CLOOP_EXECUTOR_SMOKE_H
 
 #include "executor.h"
+#include "sys/scratch.h"
 
 #define SMOKE_MS (2 * 60 * 1000LL)
 
 struct smoke {
-	char *project; /* where it works */
-	char *binary;  /* on this host: cloop's static probe */
-	char *name;    /* of its copy in the project */
-	bool made;     /* the project is ours, and goes */
+	char *project;     /* where it works */
+	char *binary;      /* on this host: cloop's static probe */
+	char *name;        /* of its copy in the project */
+	struct scratch at; /* where the project is, when nobody named one */
 	/* answers */
 	char run[STORE_RUN_ID];
 	struct store_handle handle;
@@ -19,7 +20,8 @@ struct smoke {
 	int64_t exit_code;
 	struct cl_buf output; /* as the log has it, 400 bytes at most */
 };
-#define SMOKE_INIT ((struct smoke){.handle = STORE_HANDLE_INIT, .output = CL_BUF_INIT})
+#define SMOKE_INIT \
+	((struct smoke){.at = SCRATCH_INIT, .handle = STORE_HANDLE_INIT, .output = CL_BUF_INIT})
 /* Takes away what smoke_place put there. */
 void smoke_release(struct smoke *s);
 #define cleanup_smoke __attribute__((cleanup(smoke_release)))

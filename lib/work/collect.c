@@ -12,8 +12,10 @@
 #include "sys/net.h"
 #include "sys/nft_trace.h"
 #include "sys/path.h"
+#include "sys/scratch.h"
 #include "work/app_token.h"
 #include "work/blocked.h"
+#include "work/drill.h"
 #include "work/driver.h"
 #include "work/paths.h"
 #include "work/rundir.h"
@@ -391,6 +393,27 @@ static void refusals(struct sweep *s, struct store *store)
 	sweep_did(s, "forgot %lld blocked destinations", (long long)gone);
 }
 
+static void smoke_died(struct scratch *dead, void *arg)
+{
+	struct sweep *s = arg;
+
+	s->collected++;
+	sweep_did(s, "removed '%s' of a test that was killed", dead->top);
+}
+
+/* What tests and drills that were killed have left in /tmp. */
+static void scratches(struct sweep *s)
+{
+	size_t drills = drill_remove_dead();
+
+	s->collected += drills;
+	if (drills)
+		sweep_did(s, "removed %zu drill%s that had been killed", drills,
+			drills == 1 ? "" : "s");
+	/* A test that was killed may have a workload there, which is bounded. */
+	(void)scratch_dead(SMOKE_PREFIX, SCRATCH_MS, smoke_died, s);
+}
+
 void sweep_staging(struct sweep *s, struct store *store)
 {
 	cleanup_strv struct cl_strv dirs = CL_STRV_INIT;
@@ -400,6 +423,7 @@ void sweep_staging(struct sweep *s, struct store *store)
 		rundirs(s, store, dirs.v[i]);
 	lost_tokens(s, store);
 	logs(s, store);
+	scratches(s);
 }
 
 /* "c-0123456789ab" of "<base>/w/c-0123456789ab/stage/..."; false for anything else. */

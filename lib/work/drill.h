@@ -3,7 +3,8 @@
  * A rehearsal of taking back what a run is lent (DECISIONS C14): values that were made up for it
  * are lent to a real workload on an executor and revoked under it, and it is measured how long
  * each of them lives on. It works in a hub of its own, with a key of its own, so that nothing of
- * it was ever in the caller's; what is left of one that was killed goes with the next.
+ * it was ever in the caller's; what is left of one that was killed goes with the next, or with a
+ * sweep.
  */
 #ifndef WORK_DRILL_H
 #define WORK_DRILL_H
@@ -44,5 +45,8 @@ struct drill_result {
  * constraint) its driver takes no credential.
  */
 int drill_revoke(const struct drill_ask *a, struct drill_result *out, struct cl_err *e);
+
+/* Ends and removes drills that were killed; returns how many. */
+size_t drill_remove_dead(void);
 
 #endif

@@ -14,18 +14,15 @@
 #include "work/paths.h"
 #include "work/rundir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Not below /run: no project may be there. */
-#define PARENT   "/tmp"
+/* In /tmp, not below /run: no project may be there. */
 #define PREFIX   "cloop-drill."
 #define WORKLOAD 65534 /* who a workload of root's is: nobody */
 #define GONE_MS  20000 /* how long what is live may take to be gone */
@@ -75,12 +72,11 @@ int drill_command(const struct drill_hub *h, const char *exe, const char *const 
 
 /* ---- where it is ---- */
 
-static void name_places(struct drill_hub *h, const char *name)
+static void name_places(struct drill_hub *h)
 {
-	h->top = cl_asprintf(PARENT "/%s", name);
-	h->hub = cl_asprintf("%s/hub", h->top);
-	h->project = cl_asprintf("%s/project", h->top);
-	h->run = cl_asprintf("%s/run", h->top);
+	h->hub = cl_asprintf("%s/hub", h->at.top);
+	h->project = cl_asprintf("%s/project", h->at.top);
+	h->run = cl_asprintf("%s/run", h->at.top);
 	h->state = cl_asprintf("%s/.cloop/state.db", h->hub);
 }
 
@@ -93,7 +89,7 @@ static void make_env(struct drill_hub *h)
 		if (!cl_starts(all.v[i], "CLOOP_"))
 			cl_strv_add(&h->env, all.v[i]);
 	cl_strv_addf(&h->env, "CLOOP_RUN_DIR=%s", h->run);
-	cl_strv_addf(&h->env, "CLOOP_HUBS=%s/hubs", h->top);
+	cl_strv_addf(&h->env, "CLOOP_HUBS=%s/hubs", h->at.top);
 }
 
 /* ---- the end of it ---- */
@@ -146,7 +142,6 @@ void drill_hub_close(struct drill_hub *h)
 {
 	static const char *const sweep[] = {NULL};
 	int64_t until = sys_mono_ms() + GONE_MS;
-	const char *name = h->top ? strrchr(h->top, '/') + 1 : NULL;
 	struct cl_err ignored;
 
 	if (h->run && h->state && !access(h->state, F_OK)) {
@@ -155,15 +150,9 @@ void drill_hub_close(struct drill_hub *h)
 		if (!quiet(h))
 			(void)drill_command(h, "cloop-sweep", sweep, NULL, NULL, &ignored);
 	}
-	if (name)
-		(void)sys_rmtree(h->parent, name, &ignored);
-	for (size_t i = 0; i < 3; i++) {
-		int *fd = i == 0 ? &h->guardian : i == 1 ? &h->lock : &h->parent;
-
-		if (*fd >= 0)
-			(void)close(cl_steal_fd(fd));
-	}
-	free(h->top);
+	scratch_remove(&h->at);
+	if (h->guardian >= 0)
+		(void)close(cl_steal_fd(&h->guardian));
 	free(h->hub);
 	free(h->project);
 	free(h->run);
@@ -173,58 +162,34 @@ void drill_hub_close(struct drill_hub *h)
 
 /* ---- what was left behind ---- */
 
-/* One whose lock nobody holds is of a drill that was killed. */
-static void remove_dead(int parent, const char *name)
+static void end_dead(struct scratch *s, void *arg)
 {
 	cleanup_drill_hub struct drill_hub h = DRILL_HUB_INIT;
-	cleanup_fd int dir = -1, lock = -1;
-	struct stat st;
 
-	dir = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir < 0 || fstat(dir, &st) || st.st_uid != geteuid())
-		return;
-	lock = openat(dir, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB))
-		return;
-	h.parent = fcntl(parent, F_DUPFD_CLOEXEC, 3);
-	h.lock = cl_steal_fd(&lock);
-	name_places(&h, name);
+	(void)arg;
+	h.at = *s;
+	*s = SCRATCH_INIT;
+	name_places(&h);
 	make_env(&h);
 	drill_hub_stop(&h);
 }
 
-static void remove_leftovers(int parent)
+size_t drill_remove_dead(void)
 {
-	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *de;
-
-	while (d && (de = readdir(d)))
-		if (cl_starts(de->d_name, PREFIX))
-			remove_dead(parent, de->d_name);
-	if (d)
-		(void)closedir(d);
+	return scratch_dead(PREFIX, 0, end_dead, NULL);
 }
 
 /* ---- making it ---- */
 
 static int make_place(struct drill_hub *h, struct cl_err *e)
 {
-	char top[] = PARENT "/" PREFIX "XXXXXX";
-	cleanup_free char *lock = NULL;
 	bool root = geteuid() == 0;
 
-	h->parent = open(PARENT, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (h->parent < 0)
-		return cl_fail_sys(e, CL_EOS, errno, "cannot open '" PARENT "'");
-	remove_leftovers(h->parent);
-	if (!mkdtemp(top))
-		return cl_fail_sys(e, CL_EOS, errno, "cannot make a directory in '" PARENT "'");
-	name_places(h, strrchr(top, '/') + 1);
-	lock = cl_asprintf("%s/lock", top);
-	h->lock = open(lock, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (h->lock < 0 || flock(h->lock, LOCK_EX | LOCK_NB) || mkdir(h->project, 0700) ||
-		(root && chown(h->project, WORKLOAD, WORKLOAD)) || chmod(top, 0711))
+	(void)drill_remove_dead();
+	if (scratch_make(PREFIX, &h->at, e))
+		return -1;
+	name_places(h);
+	if (mkdir(h->project, 0700) || (root && chown(h->project, WORKLOAD, WORKLOAD)))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make '%s'", h->project);
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef WORK_DRILL_INTERNAL_H
 #define WORK_DRILL_INTERNAL_H
 
+#include "sys/scratch.h"
 #include "work/drill.h"
 
 #include <jansson.h>
@@ -10,14 +11,13 @@
 #define DRILL_COMMAND_MS 60000
 
 struct drill_hub {
-	int parent, lock, guardian; /* descriptors; -1 */
-	char *top;                  /* "/tmp/cloop-drill.XXXXXX" */
-	char *hub, *project, *run;  /* below it: the hub, the project, runtime folders */
-	char *state;                /* the hub's state file */
-	struct cl_strv env;         /* of every command of it */
+	struct scratch at;         /* "/tmp/cloop-drill.XXXXXX" */
+	int guardian;              /* a descriptor; -1 */
+	char *hub, *project, *run; /* below it: the hub, the project, runtime folders */
+	char *state;               /* the hub's state file */
+	struct cl_strv env;        /* of every command of it */
 };
-#define DRILL_HUB_INIT \
-	((struct drill_hub){.parent = -1, .lock = -1, .guardian = -1, .env = CL_STRV_INIT})
+#define DRILL_HUB_INIT ((struct drill_hub){.at = SCRATCH_INIT, .guardian = -1, .env = CL_STRV_INIT})
 
 /* Makes it, with that one executor, without a network. *h is DRILL_HUB_INIT. */
 int drill_hub_open(struct drill_hub *h, const struct drill_ask *a, struct cl_err *e);

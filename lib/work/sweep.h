@@ -63,4 +63,7 @@ void sweep_release(struct sweep *s);
 #define SWEEP_LOGS_MS    (14 * 24 * 3600 * 1000LL)
 #define SWEEP_BLOCKED_MS (30 * 24 * 3600 * 1000LL)
 
+/* Where `cloop executor test` puts its workload: sys/scratch.h. */
+#define SMOKE_PREFIX "cloop-smoke."
+
 #endif
