@@ -31,7 +31,7 @@ static int unenforced(const struct store_grant *g, struct cl_buf *what, struct c
 	return cl_fix(e, "it is delivered as it is");
 }
 
-static int check_signed(const struct keyed *k, const struct store_grant *g, struct cl_err *e)
+static int check_signed(struct keyed *k, const struct store_grant *g, struct cl_err *e)
 {
 	unsigned char pub[SEAL_KEY];
 	bool known;

@@ -140,8 +140,8 @@ int cmd_secret_grants(struct cl_ctx *c, struct cl_err *e)
 }
 
 /* Who is asked about: a project, an executor with its labels, labels, or whoever there is. */
-static int requester(const struct keyed *k, const struct sec_subject *subject,
-	struct sec_labels *labels, struct sec_requester *out, struct cl_err *e)
+static int requester(struct keyed *k, const struct sec_subject *subject, struct sec_labels *labels,
+	struct sec_requester *out, struct cl_err *e)
 {
 	*out = (struct sec_requester){.labels = labels};
 	if (subject->kind == SEC_PROJECT)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sb_path_clean(const char *path, struct cl_buf *out)
+static void rebuild(const char *path, struct cl_buf *out)
 {
 	cleanup_strv struct cl_strv parts = CL_STRV_INIT, kept = CL_STRV_INIT;
 	bool rooted = *path == '/';
@@ -34,6 +34,29 @@ void sb_path_clean(const char *path, struct cl_buf *out)
 	cl_buf_addf(out, "%s%s", rooted ? "/" : "", rest);
 	if (!out->len)
 		cl_buf_addc(out, '.');
+}
+
+/* Absolute, and nothing to take out of it. */
+static bool is_clean(const char *path)
+{
+	if (*path != '/')
+		return false;
+	for (const char *p = path; *p;) {
+		size_t len = strcspn(++p, "/");
+
+		if (!len || (len <= 2 && *p == '.' && (len == 1 || p[1] == '.')))
+			return false;
+		p += len;
+	}
+	return true;
+}
+
+void sb_path_clean(const char *path, struct cl_buf *out)
+{
+	if (is_clean(path))
+		cl_buf_adds(out, path);
+	else
+		rebuild(path, out);
 }
 
 static bool has_dotdot(const char *path)

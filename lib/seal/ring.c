@@ -35,27 +35,35 @@ struct seal_kek ring_kek(const struct ring_key *k)
 	return (struct seal_kek){k->row.id, k->kek.p};
 }
 
-/* A key that was there when we looked may have been retired since, so each look is at the row. */
+/* A key that was there when we looked may have been retired since: then somebody wrote. */
 int ring_find(struct seal_ring *r, const char *id, struct ring_key **out, struct cl_err *e)
 {
 	cleanup_key_row struct store_key row = STORE_KEY_INIT;
 	struct ring_key *k = NULL;
+	struct store_mark mark;
 	bool found;
 
 	*out = NULL;
+	if (store_mark(r->store, &mark, e))
+		return -1;
+	for (size_t i = 0; i < r->nkeys && !k; i++)
+		if (!strcmp(r->keys[i]->row.id, id))
+			k = r->keys[i];
+	if (k && store_mark_same(&k->mark, &mark)) {
+		*out = k;
+		return 0;
+	}
 	if (store_key_get(r->store, id, &row, &found, e))
 		return -1;
 	if (!found)
 		return 0;
-	for (size_t i = 0; i < r->nkeys && !k; i++)
-		if (!strcmp(r->keys[i]->row.id, id))
-			k = r->keys[i];
 	if (!k) {
 		r->keys = cl_grow(r->keys, &r->cap, r->nkeys + 1, sizeof(*r->keys));
 		k = r->keys[r->nkeys++] = cl_calloc(1, sizeof(*k));
 	}
 	store_key_release(&k->row);
 	k->row = row;
+	k->mark = mark;
 	row = STORE_KEY_INIT;
 	*out = k;
 	return 0;

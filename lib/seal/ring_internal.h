@@ -9,8 +9,9 @@
 /* A key as the registry has it, and what was derived of it so far. */
 struct ring_key {
 	struct store_key row;
-	struct seal_buf kek; /* p NULL: not derived */
-	bool wrong;          /* derived, and its check value did not open */
+	struct store_mark mark; /* from before it was read */
+	struct seal_buf kek;    /* p NULL: not derived */
+	bool wrong;             /* derived, and its check value did not open */
 };
 
 struct seal_ring {
@@ -20,7 +21,7 @@ struct seal_ring {
 	size_t nkeys, cap;
 };
 
-/* The key of that id, read from the store when it is new to us; NULL in *out: there is none. */
+/* The key of that id, as the store has it now; NULL in *out: there is none. */
 int ring_find(struct seal_ring *r, const char *id, struct ring_key **out, struct cl_err *e);
 /* Derives it once. 0 whether it proves itself or not: see k->wrong. */
 int ring_derive(struct seal_ring *r, struct ring_key *k, struct cl_err *e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/db.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,9 +54,25 @@ static uint32_t hash(const char *sql)
 	return h;
 }
 
+/* What is only ever added to, of which nobody keeps what he has read. */
+static const char *const records[] = {"INSERT INTO lease (", "INSERT INTO lease_grant (",
+	"INSERT INTO audit (", "UPDATE audit_head SET ", "INSERT INTO journal (",
+	"BEGIN IMMEDIATE"};
+
+static bool changes(sqlite3_stmt *st)
+{
+	if (sqlite3_stmt_readonly(st))
+		return false;
+	for (size_t i = 0; i < CL_ARRAY_LEN(records); i++)
+		if (cl_starts(sqlite3_sql(st), records[i]))
+			return false;
+	return true;
+}
+
 static void take(struct store *s, struct db_kept *k)
 {
 	k->used = true;
+	s->mark.own += k->changes;
 	s->taken[s->ntaken++] = (unsigned char)(k - s->kept);
 }
 
@@ -81,8 +98,10 @@ int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_er
 		return db_fail(s, "prepare a statement", e);
 	if (room) {
 		(void)sqlite3_finalize(room->st);
-		*room = (struct db_kept){.st = *st, .hash = h};
+		*room = (struct db_kept){.st = *st, .hash = h, .changes = changes(*st)};
 		take(s, room);
+	} else {
+		s->mark.own += changes(*st);
 	}
 	return 0;
 }
@@ -141,6 +160,7 @@ int db_won(struct store *s, sqlite3_stmt *st, bool *won, struct cl_err *e)
 
 int db_exec(struct store *s, const char *sql, struct cl_err *e)
 {
+	s->mark.own++;
 	if (sqlite3_exec(s->db, sql, NULL, NULL, NULL) != SQLITE_OK)
 		return db_fail(s, "run a statement", e);
 	return 0;
@@ -192,6 +212,8 @@ static struct db_kept *give_back(struct store *s, const sqlite3_stmt *st)
 			continue;
 		memmove(s->taken + i, s->taken + i + 1, --s->ntaken - i);
 		k->used = false;
+		/* It may have run since somebody took a mark. */
+		s->mark.own += k->changes;
 		return k;
 	}
 	return NULL;
@@ -206,6 +228,8 @@ void db_stmt_cleanup(sqlite3_stmt **st)
 		(void)sqlite3_reset(*st);
 		(void)sqlite3_clear_bindings(*st);
 	} else {
+		if (s)
+			s->mark.own++;
 		(void)sqlite3_finalize(*st);
 	}
 	*st = NULL;

@@ -14,6 +14,7 @@ struct db_kept {
 	sqlite3_stmt *st;
 	uint32_t hash; /* of its text */
 	bool used;     /* somebody has it now */
+	bool changes;  /* something that a mark stands for */
 };
 #define DB_KEPT 64
 
@@ -31,6 +32,8 @@ struct store {
 	bool poisoned;  /* one inside was rolled back */
 	bool wipes;     /* what it deleted must not stay in the log either */
 	struct db_head head;
+	struct store_mark mark; /* the last one; `own` counts from 1 */
+	bool marked;            /* in this transaction */
 	struct db_kept kept[DB_KEPT];
 	unsigned char taken[DB_KEPT]; /* which of them are used, the last one at the end */
 	size_t ntaken;

@@ -191,7 +191,8 @@ int store_begin(struct store *s, struct store_txn *t, struct cl_err *e)
 {
 	if (s->depth == 0 && db_exec_kept(s, "BEGIN IMMEDIATE", e))
 		return -1;
-	s->depth++;
+	if (!s->depth++)
+		s->marked = false;
 	t->s = s;
 	return 0;
 }
@@ -206,6 +207,8 @@ void store_rollback(struct store_txn *t)
 	s->depth--;
 	s->poisoned = s->depth > 0;
 	s->head = (struct db_head){0};
+	s->marked = false;
+	s->mark.own++;
 	/* A full disk may have rolled it back already. */
 	if (!s->depth && !sqlite3_get_autocommit(s->db))
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
@@ -228,10 +231,27 @@ int store_commit(struct store_txn *t, struct cl_err *e)
 		return -1;
 	}
 	s->depth--;
-	if (!s->depth)
+	if (!s->depth) {
 		s->head = (struct db_head){0};
+		s->marked = false;
+	}
 	t->s = NULL;
 	return 0;
+}
+
+int store_mark(struct store *s, struct store_mark *out, struct cl_err *e)
+{
+	if (!s->marked && db_number(s, "PRAGMA data_version", &s->mark.others, e))
+		return -1;
+	/* Nobody else writes while we may. */
+	s->marked = s->depth > 0;
+	*out = s->mark;
+	return 0;
+}
+
+bool store_mark_same(const struct store_mark *a, const struct store_mark *b)
+{
+	return a->own && a->own == b->own && a->others == b->others;
 }
 
 int store_check(struct store *s, struct cl_strv *out, struct cl_err *e)

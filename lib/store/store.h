@@ -55,6 +55,18 @@ int store_commit(struct store_txn *t, struct cl_err *e);
 void store_rollback(struct store_txn *t);
 #define cleanup_txn __attribute__((cleanup(store_rollback)))
 
+/*
+ * What the state file says of who wrote to it. Two that are the same mean that all that can be read
+ * is what it was, but for leases, the journal and the audit trail. Take it before reading what is
+ * to be kept; a transaction asks the file once.
+ */
+struct store_mark {
+	int64_t others; /* by other connections */
+	uint64_t own;   /* by this one, what it rolled back too; 0 in no mark that was taken */
+};
+int store_mark(struct store *s, struct store_mark *out, struct cl_err *e);
+bool store_mark_same(const struct store_mark *a, const struct store_mark *b);
+
 /* PRAGMA integrity_check and foreign_key_check: a line for every flaw is added to out. */
 int store_check(struct store *s, struct cl_strv *out, struct cl_err *e);
 

@@ -151,19 +151,29 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 	return work_fleet_sign(s, hub_dir, out, e);
 }
 
+int work_labels_by(struct store *s, const unsigned char *pub, const char *executor,
+	struct sec_labels *out, bool *forged, struct cl_err *e)
+{
+	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
+	bool found;
+
+	*forged = false;
+	if (store_labels_get(s, executor, &row, &found, e))
+		return -1;
+	if (found)
+		*forged = !lay_over(pub, &row, out);
+	return 0;
+}
+
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
 	bool *forged, struct cl_err *e)
 {
-	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
 	unsigned char pub[SEAL_KEY];
-	bool known, found;
+	bool known;
 
-	*forged = false;
-	if (work_public(hub_dir, pub, &known, e) || store_labels_get(s, executor, &row, &found, e))
+	if (work_public(hub_dir, pub, &known, e))
 		return -1;
-	if (found)
-		*forged = !lay_over(known ? pub : NULL, &row, out);
-	return 0;
+	return work_labels_by(s, known ? pub : NULL, executor, out, forged, e);
 }
 
 int work_fleet_find(

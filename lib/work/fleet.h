@@ -91,5 +91,8 @@ int work_resolve(struct store *s, const struct work_fleet *f, const char *asked,
  */
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
 	bool *forged, struct cl_err *e);
+/* The same for who has read the key that signs: NULL when there is none. */
+int work_labels_by(struct store *s, const unsigned char *pub, const char *executor,
+	struct sec_labels *out, bool *forged, struct cl_err *e);
 
 #endif

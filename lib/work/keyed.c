@@ -9,6 +9,7 @@
 #include "sys/user.h"
 #include "work/ctx.h"
 #include "work/key_pass.h"
+#include "work/known.h"
 #include "work/public.h"
 
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 
 void keyed_release(struct keyed *k)
 {
+	known_drop(k->known);
 	seal_ring_free(k->ring);
 	seal_root_release(&k->root);
 	store_close(k->store);
@@ -77,9 +79,13 @@ int keyed_root(struct keyed *k, struct cl_err *e)
 	return rc;
 }
 
-int keyed_public(const struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e)
+int keyed_public(struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e)
 {
-	return work_public(k->hub.dir, out, known, e);
+	if (!k->public_known && work_public(k->hub.dir, k->public_key, &k->public_known, e))
+		return -1;
+	*known = k->public_known;
+	memcpy(out, k->public_key, SEAL_KEY);
+	return 0;
 }
 
 int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e)

@@ -22,6 +22,9 @@ struct keyed {
 	char actor[80];         /* "cli:root" */
 	int64_t now;            /* Unix milliseconds */
 	struct seal_memo memo;  /* of the grants that were judged */
+	struct known *known;    /* work/known.h: the grants that were read last, or NULL */
+	bool public_known;      /* keyed_public has found it */
+	unsigned char public_key[SEAL_KEY];
 };
 #define KEYED_INIT ((struct keyed){0})
 void keyed_release(struct keyed *k);
@@ -36,9 +39,10 @@ int keyed_root(struct keyed *k, struct cl_err *e);
 int keyed_open(const struct cl_ctx *c, struct keyed *out, struct cl_err *e);
 /*
  * The public half of the key that signs grants, from .cloop/grants.pub, which only its owner
- * may write; *known false when there is none yet. Needs no key.
+ * may write; *known false when there is none yet. Read until it is there, and then kept: *k is for
+ * one operation. Needs no key.
  */
-int keyed_public(const struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e);
+int keyed_public(struct keyed *k, unsigned char out[SEAL_KEY], bool *known, struct cl_err *e);
 /* Both halves, made at the first use; grants.pub is written where it is missing. */
 int keyed_signer(struct keyed *k, struct seal_signer *out, struct cl_err *e);
 struct seal_who keyed_who(const struct keyed *k);

@@ -12,8 +12,10 @@
 
 static void aimed_free(struct lease_aimed *a)
 {
-	store_grant_release(&a->row);
-	grant_view_release(&a->view);
+	if (!a->known) {
+		store_grant_release(&a->row);
+		grant_view_release(&a->view);
+	}
 	seal_buf_release(&a->payload);
 	cl_strv_release(&a->names);
 	cl_strv_release(&a->paths);
@@ -29,6 +31,7 @@ void lease_case_release(struct lease_case *d)
 	for (size_t i = 0; i < d->n; i++)
 		aimed_free(d->v[i]);
 	free(d->v);
+	known_drop(d->snapshot);
 	sec_labels_release(&d->labels);
 	*d = LEASE_CASE_INIT;
 }
@@ -42,19 +45,17 @@ static int forged(const struct store_grant *g, struct cl_err *e)
 	return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", g->id);
 }
 
-void lease_case_add(struct lease_case *d, const struct store_grant *g)
+static struct lease_aimed *aim(void)
 {
 	struct lease_aimed *a = cl_calloc(1, sizeof(*a));
 
 	a->view = GRANT_VIEW_INIT;
 	a->names = a->paths = CL_STRV_INIT;
-	store_grant_copy(g, &a->row);
-	/* One that cannot be read, but is for this requester, is told of and not passed over. */
-	a->unreadable = grant_view(&a->row, &a->view, &a->refusal) != 0;
-	if (!d->everybody && !sec_subject_matches(&a->view.subject, &d->who)) {
-		aimed_free(a);
-		return;
-	}
+	return a;
+}
+
+static void take(struct lease_case *d, struct lease_aimed *a, bool unguarded)
+{
 	a->grant = (struct sec_grant){.id = a->row.id,
 		.secret_id = a->row.secret_id,
 		.secret_name = a->row.secret_name,
@@ -64,9 +65,40 @@ void lease_case_add(struct lease_case *d, const struct store_grant *g)
 		.expires_at = a->row.expires_at / 1000,
 		.revoked_at = a->row.revoked_at / 1000,
 		.revoked_cause = a->row.revoked_cause ? a->row.revoked_cause : "",
-		.unguarded = d->known && seal_unguarded_verify(d->pub, &a->row)};
+		.unguarded = unguarded};
 	d->v = cl_grow(d->v, &d->cap, d->n + 1, sizeof(*d->v));
 	d->v[d->n++] = a;
+}
+
+void lease_case_add(struct lease_case *d, const struct store_grant *g)
+{
+	struct lease_aimed *a = aim();
+
+	store_grant_copy(g, &a->row);
+	/* One that cannot be read, but is for this requester, is told of and not passed over. */
+	a->unreadable = grant_view(&a->row, &a->view, &a->refusal) != 0;
+	if (d->everybody || sec_subject_matches(&a->view.subject, &d->who))
+		take(d, a, d->known && seal_unguarded_verify(d->pub, &a->row));
+	else
+		aimed_free(a);
+}
+
+/* The same of one that was read before, where it is not over since. */
+static void add_known(struct lease_case *d, struct known_grant *g)
+{
+	struct lease_aimed *a;
+
+	if ((g->row.expires_at && g->row.expires_at <= d->now) ||
+		!sec_subject_matches(&g->view.subject, &d->who))
+		return;
+	a = aim();
+	a->row = g->row;
+	a->view = g->view;
+	a->known = g;
+	a->unreadable = g->unreadable != NULL;
+	if (g->unreadable)
+		a->refusal = *g->unreadable;
+	take(d, a, d->known && known_unguarded(d->k, g));
 }
 
 static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
@@ -99,12 +131,20 @@ static int kept_here(const struct lease_case *d, const struct lease_aimed *a, st
 	return cl_fix(e, "set executors.git_proxy.enabled to false in %s", d->k->hub.config);
 }
 
+static bool is_signed(struct lease_case *d, struct lease_aimed *a)
+{
+	if (!d->known)
+		return false;
+	return a->known ? known_signed(d->k, a->known)
+			: seal_grant_verify_again(&d->k->memo, d->pub, &a->row);
+}
+
 /* What stands in the way before anything is opened. */
 static bool judged(struct lease_case *d, struct lease_aimed *a)
 {
 	const struct sec_reason *first;
 
-	if (!d->known || !seal_grant_verify_again(&d->k->memo, d->pub, &a->row)) {
+	if (!is_signed(d, a)) {
 		(void)forged(&a->row, &a->refusal);
 		return false;
 	}
@@ -134,21 +174,30 @@ static int find_candidates(struct lease_aimed *a, struct cl_err *e)
 	return 0;
 }
 
+static int find_secret(struct lease_case *d, struct lease_aimed *a, struct store_secret *own,
+	const struct store_secret **out, struct cl_err *e)
+{
+	*out = own;
+	return a->known ? known_secret(d->k, a->known, out, e)
+			: secret_find(d->k, a->row.secret_id, own, e);
+}
+
 /* The secret as the signature has it, opened. */
 static int open_aimed(struct lease_case *d, struct lease_aimed *a, struct cl_err *e)
 {
-	cleanup_secret_row struct store_secret s = STORE_SECRET_INIT;
+	cleanup_secret_row struct store_secret own = STORE_SECRET_INIT;
+	const struct store_secret *s;
 
-	if (secret_find(d->k, a->row.secret_id, &s, e))
+	if (find_secret(d, a, &own, &s, e))
 		return -1;
-	if (strcmp(s.id, a->row.secret_id) != 0 || strcmp(s.kind, a->row.kind) != 0 ||
-		strcmp(s.name, a->row.secret_name) != 0) {
+	if (strcmp(s->id, a->row.secret_id) != 0 || strcmp(s->kind, a->row.kind) != 0 ||
+		strcmp(s->name, a->row.secret_name) != 0) {
 		(void)cl_fail(e, CL_EREFUSED,
 			"its secret is another one than was granted: kind or "
 			"name were altered in state.db");
 		return cl_slug(e, "forged_grant");
 	}
-	if (secret_open(d->k, &s, &a->payload, e))
+	if (secret_open(d->k, s, &a->payload, e))
 		return -1;
 	if (a->view.kind == SEC_GITHUB_APP)
 		return app_token_offer(d, a, e);
@@ -216,13 +265,10 @@ int lease_case_find(struct lease_case *d, const struct store_grant_filter *f, st
 int lease_judge(
 	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
 {
-	struct store_grant_filter f = {.lost_too = true};
-
-	if (lease_case_open(d, k, r, e))
+	if (lease_case_open(d, k, r, e) || known_grants(k, d->now, &d->snapshot, e))
 		return -1;
-	f.active_at = d->now;
-	if (lease_case_find(d, &f, e))
-		return -1;
+	for (size_t i = 0; i < d->snapshot->n; i++)
+		add_known(d, &d->snapshot->v[i]);
 	lease_case_build(d);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include "seal/mem.h"
 #include "store/lease.h"
 #include "work/forge.h"
+#include "work/known.h"
 #include "work/secrets.h"
 
 /* Who asks. All borrowed. */
@@ -196,8 +197,10 @@ int lease_answer(struct store *s, const struct lease_actor *who, const char *id,
 
 /* One grant that is aimed at the requester, with everything that its offer borrows. */
 struct lease_aimed {
+	/* Borrowed of `known` where it is one of those, else its own. */
 	struct store_grant row;
 	struct grant_view view;
+	struct known_grant *known; /* of the case's snapshot, or NULL */
 	struct sec_grant grant;
 	struct seal_buf payload;
 	struct sec_reasons reasons; /* what stands in the way before it is opened */
@@ -224,6 +227,7 @@ struct lease_case {
 	const struct app_slots *slots; /* work/app_token.h: of the lease that is renewed, or NULL */
 	unsigned char pub[SEAL_KEY];
 	bool known;
+	struct known *snapshot; /* held, or NULL */
 	struct lease_aimed **v; /* pointers: offers borrow from what they point to */
 	size_t n, cap;
 	struct sec_lease lease;

@@ -49,6 +49,16 @@ static void about_token(const struct lease_aimed *a, json_t *detail)
 	(void)json_object_set(detail, "token_scope", a->app.scope);
 }
 
+static json_t *of_grant(const struct lease_aimed *a)
+{
+	cleanup_buf struct cl_buf summary = CL_BUF_INIT;
+
+	if (a->unreadable)
+		return grant_audit(&a->row);
+	sec_constraints_summary(&a->view.constraints, &summary);
+	return grant_audit_as(&a->row, summary.p);
+}
+
 /* A token that could not be replaced, and stays for as long as it is good. */
 static int write_late(const struct lease_case *c, const struct lease_aimed *a, const char *action,
 	const struct store_lease *l, struct cl_err *e)
@@ -57,7 +67,7 @@ static int write_late(const struct lease_case *c, const struct lease_aimed *a, c
 
 	if (!a->app_late.code)
 		return 0;
-	detail = grant_audit(&a->row);
+	detail = of_grant(a);
 	(void)json_object_set_new(detail, "decision", json_string("deny"));
 	(void)json_object_set_new(detail, "reason", cl_json_string(a->app_late.msg));
 	who_asked(detail, c, l);
@@ -72,7 +82,7 @@ static int write_audit(const struct lease_case *c, const char *action, const str
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct sec_refused *r = lease_case_refusal(c, c->v[i]->row.id);
-		json_t *detail = grant_audit(&c->v[i]->row);
+		json_t *detail = of_grant(c->v[i]);
 
 		(void)json_object_set_new(detail, "decision", json_string(r ? "deny" : "allow"));
 		who_asked(detail, c, l);

@@ -56,12 +56,12 @@ int secret_find(struct keyed *k, const char *ref, struct store_secret *out, stru
 	return found ? 0 : not_there(k, ref, e);
 }
 
-int secret_labels(
-	const struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e)
+int secret_labels(struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e)
 {
+	unsigned char pub[SEAL_KEY];
 	const char *key;
 	json_t *value;
-	bool forged;
+	bool forged, known;
 
 	for (size_t i = 0; i < k->cfg.nexecutors; i++) {
 		if (strcmp(k->cfg.executors[i].id, executor) != 0)
@@ -71,7 +71,9 @@ int secret_labels(
 				return cl_wrap(e, "executor %s", executor);
 	}
 	/* What was not signed by this hub is nobody's label, and matches no grant. */
-	return work_labels(k->store, k->hub.dir, executor, out, &forged, e);
+	if (keyed_public(k, pub, &known, e))
+		return -1;
+	return work_labels_by(k->store, known ? pub : NULL, executor, out, &forged, e);
 }
 
 int secret_open(

@@ -20,8 +20,7 @@ int secret_find(struct keyed *k, const char *ref, struct store_secret *out, stru
 int secret_open(
 	struct keyed *k, const struct store_secret *r, struct seal_buf *out, struct cl_err *e);
 /* The labels that the hub records for an executor: of its configuration, under those it signed. */
-int secret_labels(
-	const struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e);
+int secret_labels(struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e);
 
 /* A grant as its columns are understood. */
 struct grant_view {
@@ -38,5 +37,7 @@ int grant_view(const struct store_grant *g, struct grant_view *out, struct cl_er
 char *grant_summary(const struct store_grant *g);
 /* What an audit row says of a grant; owned. */
 json_t *grant_audit(const struct store_grant *g);
+/* The same for who has its summary. */
+json_t *grant_audit_as(const struct store_grant *g, const char *summary);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Grants as a process has read them, for who lends again and again: read and understood once for as
+ * long as the state file is what it was (store_mark), each signature verified once. Public facts and
+ * sealed rows only, never a payload. Whoever holds one may keep pointers into it.
+ */
+#ifndef WORK_KNOWN_H
+#define WORK_KNOWN_H
+
+#include "store/secret.h"
+#include "work/secrets.h"
+
+struct known_grant {
+	struct store_grant row;
+	struct grant_view view;
+	struct cl_err *unreadable; /* no row of ours; else NULL */
+	struct store_secret secret;
+	bool secret_read;
+	/* What was found of the signatures; asked when somebody first needs to know. */
+	enum { KNOWN_NOT_ASKED, KNOWN_HOLDS, KNOWN_FORGED } signature, unguarded;
+};
+
+struct known {
+	unsigned refs;
+	struct store_mark mark;
+	int64_t at; /* those that had not lapsed by then */
+	struct known_grant *v;
+	size_t n, cap;
+};
+
+/*
+ * All grants that are active at that time, those lost with their secret among them, and some that
+ * have lapsed since they were read. *out is held: known_drop.
+ */
+int known_grants(struct keyed *k, int64_t at, struct known **out, struct cl_err *e);
+void known_drop(struct known *k); /* takes NULL */
+
+/* By the key that was verified with first; k->public_key must be known. */
+bool known_signed(struct keyed *k, struct known_grant *g);
+bool known_unguarded(struct keyed *k, struct known_grant *g);
+/* The secret that it names, as secret_find has it. */
+int known_secret(
+	struct keyed *k, struct known_grant *g, const struct store_secret **out, struct cl_err *e);
+
+#endif

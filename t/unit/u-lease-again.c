@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who lends again and again reads the grants once, and never misses that somebody wrote. */
+#include "lease-fixture.h"
+
+static bool same(struct store *s, const struct store_mark *before)
+{
+	struct store_mark now;
+	struct cl_err e;
+
+	CHECK_INT(store_mark(s, &now, &e), 0);
+	return store_mark_same(before, &now);
+}
+
+static struct store_mark mark(struct store *s)
+{
+	struct store_mark m;
+	struct cl_err e;
+
+	CHECK_INT(store_mark(s, &m, &e), 0);
+	return m;
+}
+
+static void audit(struct store *s)
+{
+	const struct store_audit_row row = {"uid:0", "a.b", "thing", "id", "", NULL};
+	struct cl_err e;
+
+	CHECK_INT(store_audit_add(s, NOW, &row, &e), 0);
+}
+
+void test_mark__says_that_somebody_wrote(void)
+{
+	struct store_mark m = {0};
+	struct store_txn t = {0};
+	struct store *s;
+	struct cl_err e;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	CHECK(!same(s, &m)); /* none that was taken */
+	m = mark(s);
+	CHECK(same(s, &m));
+	audit(s);
+	CHECK(same(s, &m));
+	CHECK_INT(insert_run(s, "run_0123456789abcdef01234567", 1, &e), 0);
+	CHECK(!same(s, &m));
+	m = mark(s);
+	outside("UPDATE run SET task = 'x'");
+	CHECK(!same(s, &m));
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	m = mark(s);
+	audit(s);
+	CHECK(same(s, &m));
+	CHECK_INT(insert_run(s, "run_1123456789abcdef01234567", 1, &e), 0);
+	CHECK(!same(s, &m));
+	m = mark(s);
+	store_rollback(&t);
+	CHECK(!same(s, &m));
+	m = mark(s);
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	CHECK(same(s, &m));
+	CHECK_INT(store_commit(&t, &e), 0);
+	CHECK(same(s, &m));
+	store_close(s);
+	gone();
+}
+
+/* How many grants a new lease of the project delivers and refuses. */
+static void lends(struct keyed *k, size_t items, size_t refused, const char *code)
+{
+	cleanup_held struct lease *l = hub_take(k, "/srv/app");
+
+	CHECK_INT(l->nitems, items);
+	CHECK_INT(l->nrefused, refused);
+	if (refused && l->nrefused)
+		CHECK_STR(l->refused[0].code, code);
+}
+
+void test_lease_again__sees_what_changed(void)
+{
+	struct keyed k;
+	char one[40], two[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_mint(&k, "two", "env", "{\"B\":\"2\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	lends(&k, 1, 0, NULL);
+	hub_grant(&k, "two", "any", "{}", NOW + HOUR, two);
+	lends(&k, 2, 0, NULL);
+	lends(&k, 2, 0, NULL);
+	hub_revoke(&k, two, NULL, NULL);
+	lends(&k, 1, 0, NULL);
+	/* From outside: the row, the secret, its key. */
+	outside("UPDATE \"grant\" SET expires_at = expires_at + 1");
+	lends(&k, 0, 1, "forged_grant");
+	outside("UPDATE \"grant\" SET expires_at = expires_at - 1");
+	lends(&k, 1, 0, NULL);
+	outside("UPDATE secret SET name = 'other' WHERE name = 'one'");
+	lends(&k, 0, 1, "forged_grant");
+	outside("UPDATE secret SET name = 'one' WHERE name = 'other'");
+	outside("UPDATE secret SET sealed = (SELECT sealed FROM secret WHERE name = 'two')"
+		" WHERE name = 'one'");
+	lends(&k, 0, 1, "sealed_altered");
+	hub_gone(&k);
+}
+
+void test_lease_again__a_retired_key_opens_nothing(void)
+{
+	struct keyed k;
+	char one[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	lends(&k, 1, 0, NULL);
+	outside("UPDATE sealing_key SET state = 'retired', salt = ''");
+	lends(&k, 0, 1, "key_retired");
+	hub_gone(&k);
+}
+
+void test_lease_again__time_passes(void)
+{
+	struct lease_request r = {.project = "/srv/app", .now = NOW};
+	struct lease *l = NULL;
+	struct keyed k;
+	struct cl_err e;
+	char one[40];
+	/* Later, too late, and back to when it was good. */
+	static const struct {
+		int64_t at;
+		size_t items;
+	} rows[] = {{NOW, 1}, {NOW + HOUR - 1000, 1}, {NOW + HOUR, 0}, {NOW, 1}};
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+		r.now = rows[i].at;
+		CHECK_INT(lease_take(&k, &r, &l, &e), 0);
+		CHECK_INT(l->nitems, rows[i].items);
+		lease_free(l);
+	}
+	hub_gone(&k);
+}
+
+/* What a transaction that is rolled back had read is not kept. */
+void test_lease_again__forgets_what_was_rolled_back(void)
+{
+	struct store_txn t = {0};
+	struct keyed k;
+	struct cl_err e;
+	char one[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	CHECK_INT(store_begin(k.store, &t, &e), 0);
+	hub_revoke(&k, one, NULL, NULL);
+	lends(&k, 0, 0, NULL);
+	store_rollback(&t);
+	lends(&k, 1, 0, NULL);
+	hub_gone(&k);
+}
+
+void test_lease_again__the_trail_holds(void)
+{
+	struct store_chain chain;
+	struct store_txn t = {0};
+	struct keyed k;
+	struct cl_err e;
+	char one[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	CHECK_INT(store_begin(k.store, &t, &e), 0);
+	for (int i = 0; i < 5; i++)
+		lends(&k, 1, 0, NULL);
+	/* Walked before the head is written, too. */
+	CHECK_INT(store_audit_verify(k.store, 0, "", &chain, &e), 0);
+	CHECK(!chain.broken);
+	CHECK_INT(chain.rows, 10);
+	CHECK_INT(store_commit(&t, &e), 0);
+	lends(&k, 1, 0, NULL);
+	CHECK_INT(store_audit_verify(k.store, 0, "", &chain, &e), 0);
+	CHECK(!chain.broken);
+	CHECK_INT(chain.rows, 12);
+	hub_gone(&k);
+}
