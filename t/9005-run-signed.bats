@@ -87,3 +87,35 @@ denial() { cloop hub audit list --json | jq -c 'select(.action == "sandbox.image
 	same "$(cloop hub audit list --json | jq -c 'select(.action == "sandbox.image_denied")' | wc -l)" "$n"
 	exits 0 cloop hub audit verify
 }
+
+# own_config WARN-OR-REQUIRED COSIGN-SCRIPT : the executor's image is cloop's own.
+own_config() {
+	local own=ghcr.io/blechschmidt/cloop-harness:latest
+	podman tag "$IMAGE" "$own"
+	printf '#!/bin/sh\n%s\n' "$2" > "$R/cosign" && chmod +x "$R/cosign"
+	jq -n --arg c "$R/cosign" --arg w "$1" --arg i "$own" '{executors: {image_provenance: $w,
+		container: {enabled: true, id: "container", runtime: "podman", image: $i, network: "none"}},
+		orchestrator: {min_free_disk_mb: 64}, sandbox: {registry: {cosign: $c}}}' > "$HUB/.cloop/config.yaml"
+	rm -rf "$HUB/.cloop/cache"
+}
+
+@test "an image of cloop's own: proved it is on record, unproved it is said, false it is refused and audited" {
+	own_config required 'exit 0'
+	exits 0 go -- true
+	same "$stderr" ""
+	has "$(cloop hub audit list --json | jq -r 'select(.action == "run.start") | .detail.signed_by' | head -n 1)" publish-images
+	same "$(cloop runs show "$(last)" --json | jq -r '.image | split("@")[0]')" ghcr.io/blechschmidt/cloop-harness
+	own_config warn 'echo "no signatures found" >&2; exit 10'
+	exits 0 go -- true
+	has "$stderr" "is one of cloop's own, and carries no signature of its publisher"
+	own_config required 'echo "no signatures found" >&2; exit 10'
+	exits 125 go -- true
+	has "$stderr" "carries no signature of its publisher"
+	exits 1 cloop executor test container --skip-preflight
+	has "$output" "carries no signature of its publisher"
+	own_config warn 'echo "no matching signatures" >&2; exit 12'
+	exits 125 go -- true
+	has "$stderr" "a signature that is not its publisher's"
+	same "$(denial | jq -r '.detail | [.reference, .rule, .registry, .repository] | join(" ")')" \
+		"ghcr.io/blechschmidt/cloop-harness:latest image-provenance ghcr.io blechschmidt/cloop-harness"
+}

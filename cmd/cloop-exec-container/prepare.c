@@ -6,9 +6,7 @@
  */
 #include "prepare.h"
 #include "base/mem.h"
-#include "policy/imagepolicy.h"
-#include "policy/imageref.h"
-#include "work/registry.h"
+#include "policy/own_image.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,18 +36,23 @@ static char *lookup_name(const struct ip_decision *d, const char *written)
 	return cl_buf_detach(&b);
 }
 
-/* What the policy makes of the image. */
-struct judged {
-	struct ip_policy policy; /* one that restricts nothing where the image is not its affair */
-	struct ip_decision d;
-};
+static bool is_own(const char *reference)
+{
+	cleanup_free struct ir_ref *r = cl_calloc(1, sizeof(*r));
+	struct cl_err e;
 
-/* The policy is for what a project names, and for the operator's images where it says so. */
+	return !ir_parse(reference, r, &e) && own_image_find(r);
+}
+
+/*
+ * The policy is for what a project names, and for the operator's images where it says so, but for
+ * cloop's own: whose signature those need is known.
+ */
 static int judge(struct work_spec *s, struct judged *j, struct cl_err *e)
 {
 	if (ip_policy_read(&s->doc, s->image_policy, &j->policy, e))
 		return -1;
-	if (!s->image_from_project && !j->policy.govern_operator_images)
+	if (!s->image_from_project && (!j->policy.govern_operator_images || is_own(s->image)))
 		ip_policy_release(&j->policy);
 	ip_decide(&j->policy, s->image, &j->d);
 	return ip_decision_err(&j->d, e);
@@ -64,66 +67,6 @@ static int judge_pinned(const struct judged *j, const struct engine_image *im, s
 		return 0;
 	ip_decide(&j->policy, im->pinned, &d);
 	return ip_decision_err(&d, e);
-}
-
-/* ---- signatures ---- */
-
-/* One of the image's digests that a signature may be over: of the name, or the one that was named. */
-static bool counts(const struct ir_ref *want, const struct ir_ref *have)
-{
-	if (strncmp(have->digest, "sha256:", 7) != 0)
-		return false;
-	if (*want->digest)
-		return !strcmp(have->digest, want->digest);
-	return !strcmp(have->registry, want->registry) &&
-	       !strcmp(have->repository, want->repository);
-}
-
-static void find_digests(const struct judged *j, const struct engine_image *im, struct cl_strv *out)
-{
-	struct ir_ref have;
-	struct cl_err e;
-
-	for (size_t i = 0; i < im->repo_digests.n && out->n < 16; i++)
-		if (!ir_parse(im->repo_digests.v[i], &have, &e) && counts(&j->d.ref, &have))
-			cl_strv_add(out, have.digest);
-	cl_strv_uniq(out);
-}
-
-static int unsigned_image(struct judged *j, const char *fix, const char *why, struct cl_err *e)
-{
-	ip_refuse(&j->d, IP_RULE_SIGNATURE, fix, "image '%.200s': %.450s", j->d.ref.original, why);
-	return ip_decision_err(&j->d, e);
-}
-
-/*
- * A signature is over a digest, never over a tag: so what is asked about is what the store has, and
- * where the tag points by now does not matter. The digest that is signed is the one to record.
- */
-static int verify(struct work_spec *s, struct prepared *p, struct judged *j, struct cl_err *e)
-{
-	cleanup_free char *name = NULL, *fix = NULL;
-	cleanup_strv struct cl_strv digests = CL_STRV_INIT;
-	struct cl_err why;
-
-	if (!j->d.needs_signature)
-		return 0;
-	find_digests(j, &p->image, &digests);
-	name = cl_asprintf("%s/%s", j->d.ref.registry, j->d.ref.repository);
-	fix = cl_asprintf("push it to %s, sign it there by its digest, and pull it: %s pull %.200s",
-		j->d.ref.registry, ct_engine_name(p->engine.kind), j->d.ref.original);
-	if (!digests.n)
-		return unsigned_image(j, fix,
-			"the policy asks for a signature, and the local store has no digest of its "
-			"registry that one could be over",
-			e);
-	if (work_registry_verify(
-		    s->image_registry, &j->policy, name, &digests, p->cache, &p->signature, &why))
-		return unsigned_image(j, why.fix, why.msg, e);
-	free(p->image.pinned);
-	p->image.pinned = cl_asprintf(
-		"%s@%s", name, json_string_value(json_object_get(p->signature, "digest")));
-	return 0;
 }
 
 static const char *base_name(const char *path)
@@ -164,7 +107,8 @@ static int prepare(struct work_spec *s, struct prepared *p, struct judged *j, st
 	p->cache = cl_asprintf("%s/.cloop/cache", s->hub);
 	if (engine_image_pin(&p->engine, name, p->cache, &p->image, &p->cached, e) ||
 		judge_pinned(j, &p->image, e) || engine_image_check(&p->engine, &p->image, e) ||
-		engine_image_harness(&p->image, base_name(s->argv.v[0]), e) || verify(s, p, j, e))
+		engine_image_harness(&p->image, base_name(s->argv.v[0]), e) ||
+		prepare_verify(s, p, j, e))
 		return -1;
 	warn_about(p, &j->d);
 	if (s->setup.n && prepare_setup(s, p, e))

@@ -3,6 +3,7 @@
 #define CLOOP_EXEC_CONTAINER_PREPARE_H
 
 #include "engine_verbs.h"
+#include "policy/imagepolicy.h"
 
 struct prepared {
 	const struct cl_ctx *ctx; /* for talk on standard error */
@@ -23,5 +24,17 @@ void prepared_release(struct prepared *p);
  * network and limits (DECISIONS E8). The last lines of a failing step go to standard error.
  */
 int prepare_setup(const struct work_spec *s, struct prepared *p, struct cl_err *e);
+
+/* What the policy makes of the image. */
+struct judged {
+	struct ip_policy policy; /* one that restricts nothing where the image is not its affair */
+	struct ip_decision d;
+};
+
+/*
+ * signed.c: the signature that the policy asks for, and that of cloop's own images
+ * (work/provenance.h). p->signature is who signed it, and the digest that is signed is pinned.
+ */
+int prepare_verify(struct work_spec *s, struct prepared *p, struct judged *j, struct cl_err *e);
 
 #endif

@@ -12,6 +12,7 @@
 #include "work/guardian.h"
 #include "work/levels.h"
 #include "work/paths.h"
+#include "work/registry.h"
 #include "work/spool.h"
 #include "work/sweep.h"
 
@@ -116,6 +117,9 @@ static json_t *spec_of(const struct smoke *s, const struct fleet_cmd *f,
 		(void)json_object_set_new(o, "image", json_string(x->image));
 	(void)json_object_set_new(o, "image_from", json_string("operator"));
 	(void)json_object_set_new(o, "image_policy", ip_policy_json(&f->cfg.image_policy));
+	(void)json_object_set_new(o, "image_registry", work_registry_reach(&f->cfg));
+	(void)json_object_set_new(o, "image_provenance",
+		json_string(f->cfg.provenance_required ? "required" : "warn"));
 	(void)json_object_set_new(o, "resources",
 		json_pack("{s:I, s:I, s:I, s:s}", "cpu_milli", (json_int_t)v[SB_CPU], "memory_mb",
 			(json_int_t)v[SB_MEMORY], "pids", (json_int_t)v[SB_PIDS], "disk_source",

@@ -44,6 +44,32 @@ static char *last_line(const struct sys_run *r)
 	return cl_asprintf("it ended with status %d and said nothing", r->status);
 }
 
+/*
+ * What its no means: by its status (cosign's doc/cosign_exit_codes.md), and where a release has none
+ * for it, by its words. Whatever else it says, it could not tell.
+ */
+static enum verify_flaw flaw_of(int status, const char *said)
+{
+	static const struct {
+		int status;
+		const char *words;
+		enum verify_flaw flaw;
+	} known[] = {
+		{10, "no signatures found", VERIFY_MISSING},
+		{11, NULL, VERIFY_MISSING}, /* no such tag: the place of signatures is one */
+		{12, "no matching signatures", VERIFY_WRONG},
+		{13, "no certificate found on signature", VERIFY_WRONG},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(known); i++)
+		if (status == known[i].status)
+			return known[i].flaw;
+	for (size_t i = 0; status == 1 && i < CL_ARRAY_LEN(known); i++)
+		if (known[i].words && strstr(said, known[i].words))
+			return known[i].flaw;
+	return VERIFY_UNCHECKED;
+}
+
 /* True when it says yes. `who` is for the reason. */
 static bool run(struct verify *v, const char *program, const char *const *trust, const char *who)
 {
@@ -72,14 +98,15 @@ static bool run(struct verify *v, const char *program, const char *const *trust,
 	r.max_output = (size_t)1 << 20;
 	r.keep_tail = true;
 	if (sys_run(&r, &e)) {
-		verify_note(v, e.fix, "cosign for %s: %s", who, e.msg);
+		verify_note(v, VERIFY_UNCHECKED, e.fix, "cosign for %s: %s", who, e.msg);
 		return false;
 	}
 	if (!r.status)
 		return true;
 	said = last_line(&r);
 	cl_mask(said, "");
-	verify_note(v, "see what cosign says: cosign verify, with the same key or identity",
+	verify_note(v, flaw_of(r.status, said),
+		"see what cosign says: cosign verify, with the same key or identity",
 		"cosign for %s: %.300s", who, said);
 	return false;
 }
@@ -106,8 +133,8 @@ bool verify_by_cosign(struct verify *v, bool found, const char **who)
 	if (!program || access(program, X_OK)) {
 		/* For files alone it is only another way to look. */
 		if (json_array_size(v->identities) || v->c.cosign)
-			verify_note(v, install, "%s is not there to check the rest",
-				program ? program : "cosign");
+			verify_note(v, VERIFY_UNCHECKED, install,
+				"%s is not there to check the rest", program ? program : "cosign");
 		return false;
 	}
 	for (i = 0; i < v->nkeys; i++) {

@@ -27,7 +27,7 @@ static void verify_release(struct verify *v)
 	client_release(&v->c);
 }
 
-void verify_note(struct verify *v, const char *fix, const char *fmt, ...)
+void verify_note(struct verify *v, enum verify_flaw flaw, const char *fix, const char *fmt, ...)
 {
 	va_list ap;
 	char text[600];
@@ -35,6 +35,8 @@ void verify_note(struct verify *v, const char *fix, const char *fmt, ...)
 	va_start(ap, fmt);
 	(void)vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	if (flaw > v->flaw)
+		v->flaw = flaw;
 	if (v->nreasons++ && v->reasons.len < 700)
 		cl_buf_adds(&v->reasons, "; ");
 	if (v->reasons.len < 700)
@@ -99,7 +101,7 @@ static void read_keys(struct verify *v)
 			continue;
 		if (cl_read_file(k->path, KEY_MAX, &pem, &e) ||
 			seal_pubkey_read(k->path, pem.p, pem.len, &k->key, &e))
-			verify_note(v, e.fix, "%s", e.msg);
+			verify_note(v, VERIFY_UNCHECKED, e.fix, "%s", e.msg);
 	}
 }
 
@@ -145,7 +147,7 @@ static int try_signatures(
 			have = d->digest;
 			fits = !oci_payload_check(payload.p, payload.len, &v->c.ref, &why);
 			if (!fits)
-				verify_note(v, why.fix, "%s", why.msg);
+				verify_note(v, VERIFY_WRONG, why.fix, "%s", why.msg);
 		}
 		if (fits)
 			try_layer(v, d, &payload, out);
@@ -164,14 +166,14 @@ static int try_digest(struct verify *v, bool *found, struct signed_by *out, stru
 	*found = !rc;
 	if (rc && e->code == CL_ENOTFOUND) {
 		rc = 0;
-		verify_note(v, "sign it with 'cosign sign --key', by its digest",
+		verify_note(v, VERIFY_MISSING, "sign it with 'cosign sign --key', by its digest",
 			"%s has no signatures in its registry", v->c.ref.digest);
 	} else if (!rc && oci_signatures_check(&f.m, &why)) {
-		verify_note(v, why.fix, "%s", why.msg);
+		verify_note(v, VERIFY_WRONG, why.fix, "%s", why.msg);
 	} else if (!rc) {
 		rc = try_signatures(v, &f.m, out, e);
 		if (!rc && !out->key && out->tried)
-			verify_note(v,
+			verify_note(v, VERIFY_WRONG,
 				"sign it with one of the keys of cosign_public_keys, or add "
 				"the key of who signed it",
 				"none of the %zu signatures over %s is by a key of the policy",
@@ -231,9 +233,14 @@ static bool by_cosign(struct verify *v, bool found)
 
 static int refused(struct verify *v, struct cl_err *e)
 {
+	static const char *const flaws[] = {[VERIFY_MISSING] = OCI_SIGNATURE_MISSING,
+		[VERIFY_UNCHECKED] = OCI_SIGNATURE_UNCHECKED,
+		[VERIFY_WRONG] = OCI_SIGNATURE_WRONG};
+
 	(void)cl_fail(e, CL_EREFUSED, "%s/%s is not signed by anybody who is trusted: %s",
 		v->c.ref.registry, v->c.ref.repository, v->reasons.p);
 	(void)cl_slug(e, "image_signature");
+	(void)cl_constraint(e, flaws[v->flaw]);
 	return cl_fix(e, "%s", v->fix);
 }
 

@@ -14,6 +14,9 @@ struct verify_key {
 	bool remote;             /* no file: cosign's affair */
 };
 
+/* What keeps a signature from counting; of several the last of these counts. */
+enum verify_flaw { VERIFY_MISSING, VERIFY_UNCHECKED, VERIFY_WRONG };
+
 struct verify {
 	struct client c; /* its reference gets the digest that is looked at */
 	struct cl_strv digests, key_paths;
@@ -22,12 +25,13 @@ struct verify {
 	json_t *identities;    /* of the request: [{issuer, subject_regexp}] */
 	struct cl_buf reasons; /* why not, one after the other */
 	size_t nreasons;
-	char fix[500]; /* of the first */
+	enum verify_flaw flaw; /* the worst of them */
+	char fix[500];         /* of the first */
 };
 
 /* Adds why something did not verify. */
-void verify_note(struct verify *v, const char *fix, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+void verify_note(struct verify *v, enum verify_flaw flaw, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
 
 /*
  * cosign.c: the operator's cosign, for every key that is not a file, for the files where the registry

@@ -95,6 +95,7 @@ json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p)
 	(void)json_object_set_new(o, "min_free_disk_mb", json_integer(p->cfg.min_free_disk_mb));
 	(void)json_object_set_new(o, "image_policy", ip_policy_json(&p->cfg.image_policy));
 	(void)json_object_set_new(o, "image_registry", work_registry_reach(&p->cfg));
+	put(o, "image_provenance", p->cfg.provenance_required ? "required" : "warn");
 	(void)json_object_set_new(o, "lease", run_lease_json(p));
 	if (p->pinned)
 		(void)json_object_set(o, "image_pinned", p->pinned);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/lines.h"
-#include "policy/imagepolicy.h"
+#include "policy/own_image.h"
 #include "sys/hub.h"
 #include "work/ctx.h"
 #include "work/registry.h"
@@ -80,6 +80,7 @@ static void find_reach(const struct cl_ctx *c, struct judge *j, struct cfg *cfg)
 	if (!cfg->file && !hub_from_ctx(c, &hub, &e))
 		(void)hub_config(&hub, geteuid(), &d, cfg, &e);
 	j->pinner.reach = work_registry_reach(cfg);
+	j->pinner.provenance_required = cfg->provenance_required;
 	if (!cfg_executor_find(cfg, NULL, &x, &e))
 		j->pinner.runtime = x->runtime;
 }
@@ -106,15 +107,12 @@ static void as_text(struct judge *j)
 	cl_buf_addc(&j->out, '\n');
 }
 
-/* As a run would have it: what needs a digest and has none is refused, and what nobody signed. */
-static void resolve(struct judge *j)
+/* What must be signed and is not known by a digest is refused, and what nobody signed. */
+static void resolve_signed(struct judge *j)
 {
 	struct ip_decision *d = j->d;
 	struct cl_err e;
 
-	sbx_pin(&j->pinner, &d->ref, &j->pin);
-	if (!d->needs_signature)
-		return;
 	if (!j->pin.digests.n)
 		ip_refuse(d, IP_RULE_RESOLUTION,
 			"pull it and push it to a registry that can be asked, or name it by its "
@@ -125,6 +123,19 @@ static void resolve(struct judge *j)
 	else if (sbx_pin_verify(&j->pinner, &j->policy, &d->ref, &j->pin, &e))
 		ip_refuse(d, IP_RULE_SIGNATURE, e.fix, "image '%.200s': %.450s", d->ref.original,
 			e.msg);
+}
+
+/* As a run would have it. */
+static void resolve(struct judge *j)
+{
+	struct ip_decision *d = j->d;
+	struct cl_err e;
+
+	sbx_pin(&j->pinner, &d->ref, &j->pin);
+	if (d->needs_signature)
+		resolve_signed(j);
+	if (d->allowed && sbx_pin_prove(&j->pinner, &d->ref, &j->pin, &e))
+		ip_refuse(d, IP_RULE_PROVENANCE, e.fix, "%s", e.msg);
 }
 
 /* The answer is one object: what was found goes in before its end. */

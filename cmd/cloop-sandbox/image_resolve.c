@@ -7,6 +7,7 @@
 #include "sandbox_cmd.h"
 #include "base/mem.h"
 #include "sys/image.h"
+#include "work/provenance.h"
 #include "work/registry.h"
 
 #include <stdlib.h>
@@ -20,6 +21,7 @@ void sbx_pin_release(struct sbx_pin *p)
 	free(p->pinned);
 	free(p->registry_error);
 	free(p->signed_by);
+	free(p->unproved);
 	cl_strv_release(&p->digests);
 	*p = SBX_PIN_INIT;
 }
@@ -110,6 +112,34 @@ void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pi
 	}
 }
 
+static void take_signed(struct sbx_pin *pin, const json_t *answer)
+{
+	free(pin->signed_by);
+	pin->signed_by = cl_strdup_null(json_string_value(json_object_get(answer, "by")));
+	free(pin->pinned);
+	pin->pinned = cl_strdup_null(json_string_value(json_object_get(answer, "reference")));
+}
+
+int sbx_pin_prove(
+	const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *pin, struct cl_err *e)
+{
+	const struct provenance_ask ask = {.reach = q->reach,
+		.own = own_image_find(ref),
+		.reference = ref->original,
+		.digests = &pin->digests,
+		.required = q->provenance_required};
+	json_t *answer = NULL;
+
+	if (!ask.own)
+		return 0;
+	if (provenance_check(&ask, &answer, &pin->unproved, e))
+		return -1;
+	if (answer)
+		take_signed(pin, answer);
+	json_decref(answer);
+	return 0;
+}
+
 int sbx_pin_verify(const struct sbx_pinner *q, const struct ip_policy *policy,
 	const struct ir_ref *ref, struct sbx_pin *pin, struct cl_err *e)
 {
@@ -118,9 +148,7 @@ int sbx_pin_verify(const struct sbx_pinner *q, const struct ip_policy *policy,
 
 	if (work_registry_verify(q->reach, policy, name, &pin->digests, NULL, &answer, e))
 		return -1;
-	pin->signed_by = cl_strdup_null(json_string_value(json_object_get(answer, "by")));
-	free(pin->pinned);
-	pin->pinned = cl_strdup_null(json_string_value(json_object_get(answer, "reference")));
+	take_signed(pin, answer);
 	json_decref(answer);
 	return 0;
 }
@@ -132,11 +160,11 @@ static json_t *text_or_null(const char *s)
 
 json_t *sbx_pin_json(const struct sbx_pin *p)
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "signed_by",
-		text_or_null(p->signed_by), "pinned", text_or_null(p->pinned), "store_digest",
-		text_or_null(p->store), "registry_digest", text_or_null(p->registry),
-		"platform_digest", text_or_null(p->platform), "registry_error",
-		text_or_null(p->registry_error), "moved", p->moved);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b}", "signed_by",
+		text_or_null(p->signed_by), "unproved", text_or_null(p->unproved), "pinned",
+		text_or_null(p->pinned), "store_digest", text_or_null(p->store), "registry_digest",
+		text_or_null(p->registry), "platform_digest", text_or_null(p->platform),
+		"registry_error", text_or_null(p->registry_error), "moved", p->moved);
 }
 
 void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out)
@@ -146,6 +174,8 @@ void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out)
 			*p->store ? "the local store" : "the registry");
 	if (p->signed_by)
 		cl_buf_addf(out, "\n  signed: by %s", p->signed_by);
+	if (p->unproved)
+		cl_buf_addf(out, "\n  publisher: %s", p->unproved);
 	if (p->moved)
 		cl_buf_addf(out,
 			"\n  moved: the registry has %s for it now; a run here has what the store "

@@ -55,6 +55,7 @@ struct sbx_pin {
 	char platform[SBX_DIGEST]; /* of an index, the image for this machine; "" */
 	char *registry_error;      /* why the registry's is not known; NULL */
 	char *signed_by;           /* who signed it; NULL: nobody was asked for, or nobody did */
+	char *unproved; /* of cloop's own images: why its publisher is not proved; NULL */
 	struct cl_strv
 		digests; /* of the store, else of the registry: what a signature may be over */
 	bool in_store, moved;
@@ -65,12 +66,16 @@ void sbx_pin_release(struct sbx_pin *p);
 struct sbx_pinner {
 	const char *runtime; /* the engine; NULL: whichever there is */
 	json_t *reach;       /* work_registry_reach() */
+	bool provenance_required;
 };
 /* Asks the engine's store and the registry; what is not known is in *out. */
 void sbx_pin(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *out);
 /* Asks who signed what was found: for a decision that needs a signature. CL_EREFUSED. */
 int sbx_pin_verify(const struct sbx_pinner *q, const struct ip_policy *policy,
 	const struct ir_ref *ref, struct sbx_pin *pin, struct cl_err *e);
+/* Of one of cloop's own images whether its publisher signed it. CL_EREFUSED, as a run is refused. */
+int sbx_pin_prove(const struct sbx_pinner *q, const struct ir_ref *ref, struct sbx_pin *pin,
+	struct cl_err *e);
 json_t *sbx_pin_json(const struct sbx_pin *p);
 /* Lines of two blanks that follow the verdict, each with its '\n' in front. */
 void sbx_pin_text(const struct sbx_pin *p, struct cl_buf *out);

@@ -412,20 +412,14 @@ static bool asks(const struct cfg_value *v)
 
 static void not_built(struct cfg_reader *r, const struct cfg_value *v)
 {
-	const char *want = v->key->demand, *value = json_string_value(v->value);
-	bool demanded = want && value && !strcmp(value, want);
-	cleanup_free char *msg = cl_asprintf("this release does not have '%s': %s", v->key->feature,
-		demanded ? "every executor is out of service" : "what needs it is refused");
+	cleanup_free char *msg = cl_asprintf(
+		"this release does not have '%s': what needs it is refused", v->key->feature);
 
-	/* What the operator demands of every run cannot be passed over. */
-	if (demanded)
-		harm(r, CFG_HARM_ALL, v->path, msg, "take the key out of the file");
 	if (cl_strv_has(&r->c->refused, v->key->feature))
 		return;
 	cl_strv_add(&r->c->refused, v->key->feature);
-	cfg_note(r->c, demanded ? CFG_ERROR : CFG_WARNING, v->path, v->line, v->column, msg,
-		demanded ? "take the key out of the file"
-			 : "switch it off, or take it out of the file");
+	cfg_note(r->c, CFG_WARNING, v->path, v->line, v->column, msg,
+		"switch it off, or take it out of the file");
 }
 
 static void features(struct cfg_reader *r)
@@ -499,6 +493,9 @@ static void fill(struct cfg_reader *r)
 	c->lease_seconds = number(c, "secrets.lease_seconds");
 	v = cfg_value(c, "executors.allow_host_process");
 	c->allow_host_process = v && json_is_true(v->value);
+	v = cfg_value(c, "executors.image_provenance");
+	c->provenance_required =
+		v && json_is_string(v->value) && !strcmp(json_string_value(v->value), "required");
 	image_policy(r);
 	for (size_t i = 0; i < c->nexecutors; i++) {
 		cfg_executor_fill(c, &c->executors[i]);

@@ -52,7 +52,6 @@ struct cfg_key {
 	const char *unit;    /* "MB", "bytes", "seconds", ... or NULL; CFG_SIZE: of a bare number */
 	size_t items;        /* most entries of a list; 0: 256 */
 	const char *const *values; /* CFG_ENUM, NULL-terminated */
-	const char *demand;        /* a value that no run may pass over while it is not built */
 	enum cfg_harm harm;
 	/* Further grammar of a string (or of each in a list): CL_EDATA with the rule. */
 	int (*check)(const char *text, struct cl_err *e);
@@ -144,6 +143,7 @@ struct cfg {
 	struct sb_limits limits; /* executors.limits: ceilings of any workload; 0: none */
 	bool allow_host_process;
 	struct ip_policy image_policy; /* one that could not be read refuses every image */
+	bool provenance_required;      /* executors.image_provenance */
 	int64_t min_free_disk_mb;      /* 0: off */
 	int64_t lease_seconds;         /* SEC_LEASE_SECONDS at most */
 	char *key_file;                /* secrets.key_file, or NULL */

@@ -146,11 +146,11 @@ static const struct cfg_key keys[] = {
 	K("executors.harness_credential_exempt", STRS, NULL, "harness",
 		"executors with a login of their own, by id", .check = cfg_check_id),
 	K("executors.image_provenance", ENUM, "warn", "image-provenance",
-		"what becomes of one of cloop's own images whose signature cannot be checked",
-		.values = WORDS("warn", "required"), .demand = "required", .bad = "required", .harm = CFG_HARM_ALL),
+		"what becomes of one of cloop's own images that is not signed, or cannot be checked",
+		.values = WORDS("warn", "required"), .bad = "required", .harm = CFG_HARM_ALL),
 	K("executors.isolation_evidence", ENUM, "warn", "isolation",
 		"what becomes of an isolation claim that no probe has verified", .values = WORDS("warn", "required"),
-		.demand = "required", .bad = "required", .harm = CFG_HARM_ALL),
+		.bad = "required", .harm = CFG_HARM_ALL),
 	K("executors.kube_guard", MAP, NULL, "kube-guard", "the proxy that keeps cluster credentials on this host"),
 	K(KUG "advertise_url", STR, NULL, "kube-guard", "the proxy's URL as sandboxes are told it",
 		.check = cfg_check_https_base),
@@ -316,7 +316,8 @@ static const struct cfg_key keys[] = {
 
 /* What this release has; a feature that is not here is known and not built. */
 static const char *const built[] = {"container", "drivers", "failover", "host-process",
-	"image-policy", "isolation", "limits", "orchestrator", "projects", "secrets"};
+	"image-policy", "image-provenance", "isolation", "limits", "orchestrator", "projects",
+	"secrets"};
 
 bool cfg_built(const char *feature)
 {

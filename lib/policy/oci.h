@@ -146,6 +146,14 @@ void oci_machine(const char *machine, const char **arch, const char **variant);
 
 /* ---- signatures ---- */
 
+/*
+ * Constraint of an error whose slug is image_signature: of all that was looked at, a signature that is
+ * somebody else's or over something else, else what could not be checked, else there is none.
+ */
+#define OCI_SIGNATURE_WRONG     "signature_wrong"
+#define OCI_SIGNATURE_UNCHECKED "signature_unchecked"
+#define OCI_SIGNATURE_MISSING   "signature_missing"
+
 #define OCI_SIGNATURES_MAX 64
 #define OCI_COSIGN_TYPE    "application/vnd.dev.cosign.simplesigning.v1+json"
 

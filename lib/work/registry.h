@@ -29,8 +29,8 @@ int work_registry_resolve(
  * Is one of the digests ("sha256:...", best first) of "registry/repository" signed by one of the
  * policy's keys or identities? {reference, digest, by, how: native|cosign, cached}; *out is owned. The
  * answer is looked for in, and a yes is kept in, the folder `cache` (NULL: none) for an hour: under
- * the policy, what its key files hold, and the digests. CL_EREFUSED, slug image_signature, when
- * nobody's is.
+ * the policy, what its key files hold, and the digests. CL_EREFUSED, slug image_signature and a
+ * constraint of policy/oci.h, when nobody's is.
  */
 int work_registry_verify(const json_t *reach, const struct ip_policy *policy,
 	const char *repository, const struct cl_strv *digests, const char *cache, json_t **out,

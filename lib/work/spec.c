@@ -20,7 +20,7 @@ void work_spec_release(struct work_spec *s)
 static const char *const known[] = {"hub", "run_id", "executor", "project", "argv", "env", "image",
 	"image_from", "setup", "resources", "network", "egress", "mounts", "labels", "timeout_ms",
 	"stdin", "detached", "spec_sha256", "setup_sha256", "min_free_disk_mb", "image_policy",
-	"image_pinned", "image_registry", "lease"};
+	"image_pinned", "image_registry", "image_provenance", "lease"};
 
 /* The executor's mapping is read by the one reader of the configuration. */
 static int read_executor(const char *section, struct work_spec *s, struct cl_err *e)
@@ -159,7 +159,7 @@ static int read_mounts(struct work_spec *s, struct cl_err *e)
 
 static int read_image(struct work_spec *s, struct cl_err *e)
 {
-	const char *from = "operator";
+	const char *from = "operator", *provenance = "warn";
 
 	s->spec_sha256 = s->setup_sha256 = "";
 	if (cl_doc_str(&s->doc, s->doc.root, "image", &s->image, e) ||
@@ -169,12 +169,17 @@ static int read_image(struct work_spec *s, struct cl_err *e)
 		cl_doc_strv(&s->doc, s->doc.root, "setup", SB_MAX_SETUP, &s->setup, e) ||
 		cl_doc_map(&s->doc, s->doc.root, "image_policy", &s->image_policy, e) ||
 		cl_doc_map(&s->doc, s->doc.root, "image_registry", &s->image_registry, e) ||
+		cl_doc_str(&s->doc, s->doc.root, "image_provenance", &provenance, e) ||
 		cl_doc_map(&s->doc, s->doc.root, "image_pinned", &s->pinned, e))
 		return -1;
 	s->image_from_project = !strcmp(from, "project");
 	if (!s->image_from_project && strcmp(from, "operator") != 0)
 		return cl_doc_fail(&s->doc, s->doc.root, "image_from", 0, CL_EDATA, e,
 			"'image_from' is '%s', not project or operator", from);
+	s->provenance_required = !strcmp(provenance, "required");
+	if (!s->provenance_required && strcmp(provenance, "warn") != 0)
+		return cl_doc_fail(&s->doc, s->doc.root, "image_provenance", 0, CL_EDATA, e,
+			"'image_provenance' is '%s', not warn or required", provenance);
 	if (!s->image)
 		s->image = s->executor->image;
 	return 0;

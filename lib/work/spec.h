@@ -49,10 +49,11 @@ struct work_spec {
 	int64_t min_free_mb;
 	json_t *image_policy;   /* mapping, or NULL */
 	json_t *image_registry; /* how registries are asked (work/registry.h), or NULL */
-	json_t *pinned;         /* the answer of `prepare`, or NULL */
-	bool lend;              /* something may be granted to the run: the driver asks for it */
-	const char *key_file;   /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
-	bool key_passed;        /* CLOOP_SECRET_KEY of who runs it comes as a descriptor */
+	bool provenance_required; /* an image of cloop's own whose publisher is not proved is refused */
+	json_t *pinned;           /* the answer of `prepare`, or NULL */
+	bool lend;                /* something may be granted to the run: the driver asks for it */
+	const char *key_file;     /* CLOOP_SECRET_KEY_FILE of who runs it, or NULL */
+	bool key_passed;          /* CLOOP_SECRET_KEY of who runs it comes as a descriptor */
 	/* Names of the hardware that the project takes of what is granted; where has_* is false,
 	 * all of it. */
 	struct cl_strv devices, interfaces;

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/imagepolicy.h"
+#include "policy/own_image.h"
 
 static char *line_of(FILE *f)
 {
@@ -270,4 +270,36 @@ void test_policy__later_rules(void)
 	CHECK_STR(e.rule, "digest-resolution");
 	CHECK_STR(e.fix, "pull it");
 	CHECK_INT(cl_err_exit(&e), 1);
+}
+
+static const struct own_image *own(const char *reference)
+{
+	struct ir_ref r;
+	struct cl_err e;
+
+	CHECK_INT(ir_parse(reference, &r, &e), 0);
+	return own_image_find(&r);
+}
+
+void test_own_image__by_parsed_name_alone(void)
+{
+	static const char *const yes[] = {"ghcr.io/blechschmidt/cloop",
+		"ghcr.io/blechschmidt/cloop-harness:edge", "GHCR.IO/blechschmidt/cloop:1",
+		"ghcr.io/blechschmidt/cloop-harness-copilot:0.0.4"};
+	static const char *const no[] = {"ghcr.io.evil/blechschmidt/cloop",
+		"ghcr.io/blechschmidt/cloop/harness", "ghcr.io/blechschmidt/cloop-harnes",
+		"ghcr.io:5000/blechschmidt/cloop", "docker.io/blechschmidt/cloop",
+		"blechschmidt/cloop", "evil.example/ghcr.io/blechschmidt/cloop"};
+	cleanup_ip_policy struct ip_policy p = IP_POLICY_INIT;
+	char fingerprint[17], none[17];
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(yes); i++)
+		CHECK(own(yes[i]) != NULL);
+	for (size_t i = 0; i < CL_ARRAY_LEN(no); i++)
+		CHECK(own(no[i]) == NULL);
+	ip_policy_fingerprint(&p, none);
+	own_image_policy(own(yes[0]), &p);
+	ip_policy_fingerprint(&p, fingerprint);
+	CHECK_INT((int)p.nidentities, 1);
+	CHECK(strcmp(fingerprint, none) != 0);
 }

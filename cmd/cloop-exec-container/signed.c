@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Who signed the image: as the policy asks, and for cloop's own images whoever chose them. */
+#include "prepare.h"
+#include "base/mem.h"
+#include "work/provenance.h"
+#include "work/registry.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One of the image's digests that a signature may be over: of the name, or the one that was named. */
+static bool counts(const struct ir_ref *want, const struct ir_ref *have)
+{
+	if (strncmp(have->digest, "sha256:", 7) != 0)
+		return false;
+	if (*want->digest)
+		return !strcmp(have->digest, want->digest);
+	return !strcmp(have->registry, want->registry) &&
+	       !strcmp(have->repository, want->repository);
+}
+
+static void find_digests(const struct judged *j, const struct engine_image *im, struct cl_strv *out)
+{
+	struct ir_ref have;
+	struct cl_err e;
+
+	for (size_t i = 0; i < im->repo_digests.n && out->n < 16; i++)
+		if (!ir_parse(im->repo_digests.v[i], &have, &e) && counts(&j->d.ref, &have))
+			cl_strv_add(out, have.digest);
+	cl_strv_uniq(out);
+}
+
+static int unsigned_image(struct judged *j, const char *fix, const char *why, struct cl_err *e)
+{
+	ip_refuse(&j->d, IP_RULE_SIGNATURE, fix, "image '%.200s': %.450s", j->d.ref.original, why);
+	return ip_decision_err(&j->d, e);
+}
+
+/* The digest that is signed is the one to record. */
+static void pin(struct prepared *p, const char *name, const json_t *signature)
+{
+	free(p->image.pinned);
+	p->image.pinned =
+		cl_asprintf("%s@%s", name, json_string_value(json_object_get(signature, "digest")));
+}
+
+/*
+ * A signature is over a digest, never over a tag: so what is asked about is what the store has, and
+ * where the tag points by now does not matter.
+ */
+static int by_policy(struct work_spec *s, struct prepared *p, struct judged *j,
+	const struct cl_strv *digests, struct cl_err *e)
+{
+	cleanup_free char *name = NULL, *fix = NULL;
+	struct cl_err why;
+
+	if (!j->d.needs_signature)
+		return 0;
+	name = cl_asprintf("%s/%s", j->d.ref.registry, j->d.ref.repository);
+	fix = cl_asprintf("push it to %s, sign it there by its digest, and pull it: %s pull %.200s",
+		j->d.ref.registry, ct_engine_name(p->engine.kind), j->d.ref.original);
+	if (!digests->n)
+		return unsigned_image(j, fix,
+			"the policy asks for a signature, and the local store has no digest of its "
+			"registry that one could be over",
+			e);
+	if (work_registry_verify(
+		    s->image_registry, &j->policy, name, digests, p->cache, &p->signature, &why))
+		return unsigned_image(j, why.fix, why.msg, e);
+	pin(p, name, p->signature);
+	return 0;
+}
+
+/* What the policy asked for besides stands beside it; the digest is one that both know. */
+static int by_publisher(struct work_spec *s, struct prepared *p, struct judged *j,
+	const struct cl_strv *digests, struct cl_err *e)
+{
+	const struct own_image *own = own_image_find(&j->d.ref);
+	const struct provenance_ask ask = {.reach = s->image_registry,
+		.own = own,
+		.reference = s->image,
+		.digests = digests,
+		.cache = p->cache,
+		.required = s->provenance_required};
+	cleanup_free char *name = NULL, *warning = NULL;
+	json_t *signature = NULL;
+
+	if (!own)
+		return 0;
+	if (provenance_check(&ask, &signature, &warning, e))
+		return -1;
+	if (warning)
+		cl_strv_add(&p->warnings, warning);
+	if (!signature)
+		return 0;
+	name = cl_asprintf("%s/%s", own->registry, own->repository);
+	pin(p, name, signature);
+	json_decref(p->signature);
+	p->signature = signature;
+	return 0;
+}
+
+int prepare_verify(struct work_spec *s, struct prepared *p, struct judged *j, struct cl_err *e)
+{
+	cleanup_strv struct cl_strv digests = CL_STRV_INIT, signed_one = CL_STRV_INIT;
+	const char *digest;
+
+	find_digests(j, &p->image, &digests);
+	if (by_policy(s, p, j, &digests, e))
+		return -1;
+	digest = json_string_value(json_object_get(p->signature, "digest"));
+	if (digest)
+		cl_strv_add(&signed_one, digest);
+	return by_publisher(s, p, j, digest ? &signed_one : &digests, e);
+}
