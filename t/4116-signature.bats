@@ -165,6 +165,25 @@ fresh() {
 	denied "names no registry" "localhost:1" "$(policy ec)"
 }
 
+@test "what was built and pushed from here counts without a pull, while the registry has that very image" {
+	engine_image localhost/made:1 'LABEL made=1'
+	d=$(registry_push localhost/made:1 acme/made:1)
+	podman tag localhost/made:1 "$REG/acme/made:1"
+	# The store has another digest for it than the registry.
+	! podman image inspect --format '{{json .RepoDigests}}' "$REG/acme/made:1" | grep -q "acme/made@$d"
+	denied "no signatures" "$REG/acme/made:1" "$(policy ec)"
+	signature_sign acme/made "$d" "$R/ec.key"
+	exits 0 judge "$REG/acme/made:1" "$(policy ec)"
+	same "$(jq -r '[.image, .digest, .signature.digest] | join(" ")' <<< "$output")" "$REG/acme/made@$d $d $d"
+	denied "none of the 1 signatures over $d" "$REG/acme/made:1" "$(policy other)"
+	# Somebody moves the tag to another image that is signed as well: that is not the one that is here.
+	engine_image localhost/newer:1 'LABEL newer=1'
+	n=$(registry_push localhost/newer:1 acme/made:1)
+	signature_sign acme/made "$n" "$R/ec.key"
+	rm -f "$HUB/.cloop/cache/signatures.json"
+	denied "no signatures" "$REG/acme/made:1" "$(policy ec)"
+}
+
 @test "the operator's own images are the policy's affair only where it says so" {
 	d=$(fresh own)
 	operator='.image_from = "operator"'

@@ -44,6 +44,43 @@ static void pin(struct prepared *p, const char *name, const json_t *signature)
 		cl_asprintf("%s@%s", name, json_string_value(json_object_get(signature, "digest")));
 }
 
+static bool same_image(const json_t *answer, const struct prepared *p)
+{
+	const char *id = json_string_value(json_object_get(answer, "image_id"));
+
+	return id && *id && !strcmp(id, p->image.id);
+}
+
+/*
+ * An image that was built and pushed from here has another digest at its registry, which compresses
+ * its layers, and the store does not know it until it pulls. Where the registry's image has the very
+ * configuration that is here, and with it the digests of all layers, it is the same image.
+ */
+static void find_pushed(struct work_spec *s, const struct prepared *p, const struct judged *j,
+	const struct cl_strv *known, struct cl_strv *out)
+{
+	cleanup_buf struct cl_buf name = CL_BUF_INIT;
+	const char *of_index, *of_image;
+	json_t *answer = NULL;
+	struct cl_err ignored;
+
+	if (*j->d.ref.digest || !*j->d.ref.registry)
+		return;
+	ir_text(&j->d.ref, &name);
+	if (work_registry_resolve(s->image_registry, name.p, &answer, &ignored))
+		return;
+	of_index = json_string_value(json_object_get(answer, "digest"));
+	of_image =
+		json_string_value(json_object_get(json_object_get(answer, "platform"), "digest"));
+	if (same_image(answer, p)) {
+		if (of_index && !cl_strv_has(known, of_index))
+			cl_strv_add(out, of_index);
+		if (of_image && !cl_strv_has(known, of_image))
+			cl_strv_add(out, of_image);
+	}
+	json_decref(answer);
+}
+
 /*
  * A signature is over a digest, never over a tag: so what is asked about is what the store has, and
  * where the tag points by now does not matter.
@@ -51,24 +88,34 @@ static void pin(struct prepared *p, const char *name, const json_t *signature)
 static int by_policy(struct work_spec *s, struct prepared *p, struct judged *j,
 	const struct cl_strv *digests, struct cl_err *e)
 {
+	cleanup_strv struct cl_strv pushed = CL_STRV_INIT;
 	cleanup_free char *name = NULL, *fix = NULL;
-	struct cl_err why;
+	struct cl_err why, second;
 
 	if (!j->d.needs_signature)
 		return 0;
 	name = cl_asprintf("%s/%s", j->d.ref.registry, j->d.ref.repository);
+	if (digests->n && !work_registry_verify(s->image_registry, &j->policy, name, digests,
+				  p->cache, &p->signature, &why)) {
+		pin(p, name, p->signature);
+		return 0;
+	}
+	find_pushed(s, p, j, digests, &pushed);
+	if (pushed.n && !work_registry_verify(s->image_registry, &j->policy, name, &pushed,
+				p->cache, &p->signature, &second)) {
+		pin(p, name, p->signature);
+		return 0;
+	}
+	if (pushed.n)
+		return unsigned_image(j, second.fix, second.msg, e);
+	if (digests->n)
+		return unsigned_image(j, why.fix, why.msg, e);
 	fix = cl_asprintf("push it to %s, sign it there by its digest, and pull it: %s pull %.200s",
 		j->d.ref.registry, ct_engine_name(p->engine.kind), j->d.ref.original);
-	if (!digests->n)
-		return unsigned_image(j, fix,
-			"the policy asks for a signature, and the local store has no digest of its "
-			"registry that one could be over",
-			e);
-	if (work_registry_verify(
-		    s->image_registry, &j->policy, name, digests, p->cache, &p->signature, &why))
-		return unsigned_image(j, why.fix, why.msg, e);
-	pin(p, name, p->signature);
-	return 0;
+	return unsigned_image(j, fix,
+		"the policy asks for a signature, and the local store has no digest of its "
+		"registry that one could be over",
+		e);
 }
 
 /* What the policy asked for besides stands beside it; the digest is one that both know. */
