@@ -309,7 +309,7 @@ on_host_443() {
 @test "packets that belong to no connection are dropped" {
 	local before after
 	count() {
-		host nft -j list chain inet $TABLE outbound |
+		host nft -j list chain inet $TABLE forward |
 			jq '[.nftables[].rule | select(.expr[0].match.right == "invalid") | .expr[].counter.packets // empty] | add'
 	}
 	before=$(count)

@@ -121,7 +121,7 @@ found() {
 		insert rule inet t1 outbound log prefix "x"
 		add rule inet t1 outbound ip daddr 10.0.0.0/8 accept
 		insert rule inet t1 outbound ct state new ip daddr 9.9.9.9 udp dport 53 accept
-		insert rule inet t1 outbound ct state new,untracked ip daddr 10.1.0.0/16 tcp dport 80 goto denied
+		insert rule inet t1 outbound iifname "br0" ct state new,untracked ip daddr 10.1.0.0/16 tcp dport 80 goto denied
 		insert rule inet t1 forward iifname "eth9" oifname "eth8" accept
 		add chain inet t1 unused; add rule inet t1 unused accept
 		add set inet t1 unused { type ipv4_addr; elements = { 1.2.3.4 }; }

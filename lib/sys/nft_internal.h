@@ -188,8 +188,11 @@ void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct 
 	const struct eg_maps *m, struct nft_map_ids *ids);
 void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,
 	const struct nft_map_ids *ids);
-void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
-	const struct eg_maps *m, const struct nft_map_ids *ids);
+void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
+	const struct flat *flat, const struct eg_maps *m, const struct nft_map_ids *ids);
+/* The last rule of a chain that lets through: what else came from the bridge is denied. */
+void nft_deny_rule(
+	struct nft_batch *b, const struct eg_part *part, const char *chain, const char *bridge);
 /* What stands for all of that where there are no maps. */
 void nft_linear_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat);
 

@@ -276,17 +276,19 @@ void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct
 	look_up(b, part, &m->of[FLAT_V6], EG_OWN_CHAIN, part->chain, ids);
 }
 
-static void denied(struct nft_batch *b, const struct eg_part *part, const char *chain)
+void nft_deny_rule(
+	struct nft_batch *b, const struct eg_part *part, const char *chain, const char *bridge)
 {
 	struct nft_rule r = nft_rule_begin(b, chain);
 
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
 	nft_counter(&r);
 	nft_verdict(&r, NFT_GOTO, "denied");
 	nft_rule_end(&r, part->comment);
 }
 
-static void longer_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l,
-	const struct nft_map_ids *ids)
+static void longer_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
+	const struct eg_lookup *l, const struct nft_map_ids *ids)
 {
 	for (size_t i = 0; i < l->n; i++) {
 		const char *chain;
@@ -295,7 +297,7 @@ static void longer_rules(struct nft_batch *b, const struct eg_part *part, const 
 			continue;
 		chain = length_name(b, part, l, i);
 		look_up(b, part, l, (uint8_t)i, chain, ids);
-		denied(b, part, chain);
+		nft_deny_rule(b, part, chain, bridge);
 	}
 }
 
@@ -332,11 +334,11 @@ static void let_through(struct nft_batch *b, const char *chain, const struct eg_
 	}
 }
 
-void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
-	const struct eg_maps *m, const struct nft_map_ids *ids)
+void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
+	const struct flat *flat, const struct eg_maps *m, const struct nft_map_ids *ids)
 {
-	longer_rules(b, part, &m->of[FLAT_V4], ids);
-	longer_rules(b, part, &m->of[FLAT_V6], ids);
+	longer_rules(b, part, bridge, &m->of[FLAT_V4], ids);
+	longer_rules(b, part, bridge, &m->of[FLAT_V6], ids);
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		struct eg_opening o[FLAT_PROTOS];
 		size_t n = eg_openings(flat, i, o);
@@ -347,7 +349,7 @@ void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const 
 		chain = nft_batch_keep(b, name);
 		for (size_t k = 0; k < n; k++)
 			let_through(b, chain, &o[k]);
-		denied(b, part, chain);
+		nft_deny_rule(b, part, chain, bridge);
 	}
 }
 

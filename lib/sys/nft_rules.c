@@ -77,41 +77,19 @@ static void filter_chain(struct nft_batch *b, const char *name, uint32_t hook)
 	nft_add_chain(b, name, &(struct nft_hook){.type = "filter", .hook = hook});
 }
 
-static void hooks(struct nft_batch *b, const char *bridge, bool to_host)
-{
-	struct nft_rule r;
-
-	r = nft_rule_begin(b, "forward");
-	nft_ifname(&r, NFT_META_OIFNAME, NFT_CMP_EQ, bridge);
-	nft_verdict(&r, NFT_GOTO, "inbound");
-	nft_rule_end(&r, NULL);
-	foreign(b, "forward", NFT_META_IIFNAME, bridge);
-	go(b, "forward", "outbound");
-
-	foreign(b, "input", NFT_META_IIFNAME, bridge);
-	neighbours(b, "input", ND_ROUTER_SOLICIT);
-	listeners(b, "input");
-	go(b, "input", to_host ? eg_to_host.chain : eg_leaving.chain);
-
-	foreign(b, "output", NFT_META_OIFNAME, bridge);
-	neighbours(b, "output", ND_ROUTER_ADVERT);
-	go(b, "output", "inbound");
-}
-
 /* Only the sandbox's own address may be the source (E11). */
 static void sources(struct nft_batch *b, const char *chain, const struct nft_filter *f)
 {
 	struct pol_prefix link = {.addr = {.family = 6, .b = {0xfe, 0x80}}, .len = 10}, own;
 	struct nft_rule r;
 
-	if (!f->source4.family && !f->source6.family)
-		return;
 	r = nft_rule_begin(b, chain);
 	own = pol_host(&f->source4);
 	if (f->source4.family)
 		nft_address(&r, true, NFT_CMP_NEQ, &own);
 	else
 		nft_nfproto(&r, 4);
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, f->bridge);
 	say(&r, NF_DROP, NULL, EG_SAY_SOURCE);
 
 	r = nft_rule_begin(b, chain);
@@ -119,18 +97,75 @@ static void sources(struct nft_batch *b, const char *chain, const struct nft_fil
 	own = pol_host(&f->source6);
 	if (f->source6.family)
 		nft_address(&r, true, NFT_CMP_NEQ, &own);
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, f->bridge);
 	say(&r, NF_DROP, NULL, EG_SAY_SOURCE);
 }
 
-static void states(struct nft_batch *b, const char *chain)
+/* own NULL: from whatever address. */
+static void established(struct nft_batch *b, const char *chain, const struct pol_addr *own)
+{
+	struct nft_rule r;
+
+	if (own && !own->family)
+		return;
+	r = nft_rule_begin(b, chain);
+	if (own) {
+		const struct pol_prefix p = pol_host(own);
+
+		nft_address(&r, true, NFT_CMP_EQ, &p);
+	}
+	nft_ct_state(&r, CT_ESTABLISHED);
+	say(&r, NF_ACCEPT, NULL, NULL);
+}
+
+/* bridge NULL: whatever it came in by. */
+static void invalid(struct nft_batch *b, const char *chain, const char *bridge)
 {
 	struct nft_rule r = nft_rule_begin(b, chain);
 
-	nft_ct_state(&r, CT_ESTABLISHED);
-	say(&r, NF_ACCEPT, NULL, NULL);
-	r = nft_rule_begin(b, chain);
 	nft_ct_state(&r, NF_CT_STATE_INVALID_BIT);
+	if (bridge)
+		nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
 	say(&r, NF_DROP, NULL, NULL);
+}
+
+static void forward(struct nft_batch *b, const struct nft_filter *f)
+{
+	bool any = f->source4.family || f->source6.family;
+	struct nft_rule r;
+
+	if (!any)
+		established(b, "forward", NULL);
+	established(b, "forward", &f->source4);
+	established(b, "forward", &f->source6);
+	r = nft_rule_begin(b, "forward");
+	nft_ifname(&r, NFT_META_OIFNAME, NFT_CMP_EQ, f->bridge);
+	nft_verdict(&r, NFT_GOTO, "inbound");
+	nft_rule_end(&r, NULL);
+	if (any) {
+		sources(b, "forward", f);
+		established(b, "forward", NULL);
+	}
+	invalid(b, "forward", f->bridge);
+	go(b, "forward", "outbound");
+}
+
+static void hooks(struct nft_batch *b, const struct nft_filter *f, bool to_host)
+{
+	forward(b, f);
+
+	foreign(b, "input", NFT_META_IIFNAME, f->bridge);
+	neighbours(b, "input", ND_ROUTER_SOLICIT);
+	listeners(b, "input");
+	if (f->source4.family || f->source6.family)
+		sources(b, "input", f);
+	established(b, "input", NULL);
+	invalid(b, "input", f->bridge);
+	go(b, "input", to_host ? eg_to_host.chain : eg_leaving.chain);
+
+	foreign(b, "output", NFT_META_OIFNAME, f->bridge);
+	neighbours(b, "output", ND_ROUTER_ADVERT);
+	go(b, "output", "inbound");
 }
 
 static void refuse(struct nft_batch *b, const char *chain, bool silent, const char *comment)
@@ -236,7 +271,8 @@ static void inbound(struct nft_batch *b, const char *bridge, bool silent)
 		ND_ROUTER_SOLICIT, ND_NEIGHBOR_SOLICIT, ND_NEIGHBOR_ADVERT, MLD2_LISTENER_REPORT};
 	struct nft_rule r;
 
-	states(b, "inbound");
+	established(b, "inbound", NULL);
+	invalid(b, "inbound", NULL);
 	r = nft_rule_begin(b, "inbound");
 	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
 	icmpv6(&r, link_talk, CL_ARRAY_LEN(link_talk));
@@ -266,29 +302,21 @@ static void judging_chains(struct nft_batch *b, const struct judging *j)
 
 static void judging_rules(struct nft_batch *b, const struct nft_filter *f, const struct judging *j)
 {
-	struct nft_rule r;
-
 	if (!j->there)
 		return;
-	sources(b, j->part->chain, f);
-	states(b, j->part->chain);
 	if (j->maps.there)
 		nft_map_rules(b, j->part, &j->maps, &j->ids);
 	else
 		nft_linear_rules(b, j->part, &j->flat);
-	r = nft_rule_begin(b, j->part->chain);
-	say(&r, NFT_GOTO, "denied", j->part->comment);
+	nft_deny_rule(b, j->part, j->part->chain, f->bridge);
 	if (j->maps.there)
-		nft_map_chain_rules(b, j->part, &j->flat, &j->maps, &j->ids);
+		nft_map_chain_rules(b, j->part, f->bridge, &j->flat, &j->maps, &j->ids);
 }
 
-static void everything_leaves(struct nft_batch *b, const struct nft_filter *f)
+static void everything_leaves(struct nft_batch *b)
 {
-	struct nft_rule r;
+	struct nft_rule r = nft_rule_begin(b, eg_leaving.chain);
 
-	sources(b, eg_leaving.chain, f);
-	states(b, eg_leaving.chain);
-	r = nft_rule_begin(b, eg_leaving.chain);
 	say(&r, NF_ACCEPT, NULL, "no filter");
 }
 
@@ -344,11 +372,11 @@ void nft_build_filter(struct nft_batch *b, const struct nft_filter *f, const str
 		nft_add_maps(b, leaving.part, &leaving.flat, &leaving.maps, &leaving.ids);
 	if (to_host.maps.there)
 		nft_add_maps(b, to_host.part, &to_host.flat, &to_host.maps, &to_host.ids);
-	hooks(b, f->bridge, to_host.there);
+	hooks(b, f, to_host.there);
 	if (p)
 		judging_rules(b, f, &leaving);
 	else
-		everything_leaves(b, f);
+		everything_leaves(b);
 	judging_rules(b, f, &to_host);
 	inbound(b, f->bridge, silent);
 	denied(b, &ids, kept, silent);

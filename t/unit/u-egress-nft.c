@@ -134,6 +134,39 @@ static void check_lines(const char *text, const char *const *lines, size_t n)
 		CHECK_HAS(text, lines[i]);
 }
 
+/* Established passes before anything else; with sources, what has one of them and no other. */
+void test_script__established_first(void)
+{
+	static const char *const lines[][2] = {
+		{"priority 0; policy accept;\n\t\tct state established,related counter accept\n"
+		 "\t\toifname \"br0\" goto inbound\n"
+		 "\t\tct state invalid iifname \"br0\" counter drop\n\t\tgoto outbound\n\t}\n",
+			"mld2-listener-report } counter drop comment \"multicast listener "
+			"report\"\n"
+			"\t\tct state established,related counter accept\n"},
+		{"policy accept;\n\t\tip saddr 10.211.0.2 ct state established,related counter "
+		 "accept\n"
+		 "\t\toifname \"br0\" goto inbound\n"
+		 "\t\tip saddr != 10.211.0.2 iifname \"br0\" counter drop comment \"" EG_SAY_SOURCE
+		 "\"\n\t\tip6 saddr != fe80::/10 iifname \"br0\" counter drop comment "
+		 "\"" EG_SAY_SOURCE "\"\n"
+		 "\t\tct state established,related counter accept\n"
+		 "\t\tct state invalid iifname \"br0\" counter drop\n\t\tgoto outbound\n\t}\n",
+			"comment \"multicast listener report\"\n"
+			"\t\tip saddr != 10.211.0.2 iifname \"br0\" counter drop"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(lines); i++) {
+		struct eg_nft f = {.table = TABLE, .bridge = "br0"};
+		cleanup_free char *s = NULL;
+
+		if (i)
+			f.source4 = (struct pol_addr){.family = 4, .b = {10, 211, 0, 2}};
+		s = script("{}", &f);
+		check_lines(s, lines[i], CL_ARRAY_LEN(lines[i]));
+	}
+}
+
 /* Few openings are rules, and say why they are there. */
 void test_script__rules(void)
 {
@@ -143,8 +176,9 @@ void test_script__rules(void)
 		       "\"deny_cidrs\":[\"10.8.0.16/28\"]}",
 			&(struct eg_nft){.table = TABLE, .bridge = "br0"});
 	static const char *const lines[] = {
-		"\t\tct state invalid counter drop\n"
-		"\t\tip daddr 10.8.0.0/28 tcp dport { 22, 443-444 } counter accept comment "
+		"\t\tct state invalid iifname \"br0\" counter drop\n\t\tgoto outbound\n",
+		"\n\tchain outbound {\n\t\tip daddr 10.8.0.0/28 tcp dport { 22, 443-444 } counter "
+		"accept comment "
 		"\"granted "
 		"CIDR (waives private (RFC1918/ULA))\"\n"
 		"\t\tip daddr 10.8.0.32-10.8.1.127 tcp dport { 22, 443-444 } counter accept "
@@ -159,11 +193,11 @@ void test_script__rules(void)
 		"\"granted "
 		"CIDR\"\n",
 	};
-	static const char last[] = "\t\tcounter goto denied comment \"default deny\"\n\t}\n";
+	static const char last[] =
+		"\t\tiifname \"br0\" counter goto denied comment \"default deny\"\n\t}\n";
 
-	CHECK_HAS(s, lines[0]);
 	/* In the order of the addresses: 2620 before 2a00. */
-	CHECK_HAS(s, lines[1]);
+	check_lines(s, lines, CL_ARRAY_LEN(lines));
 	CHECK_HAS(s, last);
 	CHECK_INT(count(s, "vmap"), 0);
 	CHECK_INT(count(s, "chain allow"), 0);
@@ -185,11 +219,13 @@ void test_script__maps(void)
 		"\t\t\t192.169.0.0-223.255.255.255 : goto allow1\n\t\t}\n\t}\n",
 		"\tmap allowed6 {\n\t\ttype ipv6_addr : verdict\n",
 		"\t\tip daddr vmap @allowed4\n\t\tip6 daddr vmap @allowed6\n"
-		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
-		"\n\tchain allow1 {\n\t\ttcp dport 443 accept\n\t\tcounter goto denied "
+		"\t\tiifname \"br0\" counter goto denied comment \"default deny\"\n\t}\n"
+		"\n\tchain allow1 {\n\t\ttcp dport 443 accept\n\t\tiifname \"br0\" counter goto "
+		"denied "
 		"comment \"default deny\"\n"
 		"\t}\n\n\tchain allow2 {\n\t\ttcp dport 443 accept\n\t\ttcp dport 53 accept\n"
-		"\t\tudp dport 53 accept\n\t\tcounter goto denied comment \"default "
+		"\t\tudp dport 53 accept\n\t\tiifname \"br0\" counter goto denied comment "
+		"\"default "
 		"deny\"\n\t}\n",
 	};
 
@@ -219,9 +255,9 @@ void test_script__prefixes(void)
 		"\t\tip daddr & 255.255.255.0 vmap @allowed4_24\n"
 		"\t\tip daddr & 255.255.0.0 == @allowed4_16 goto allow1\n"
 		"\t\tip6 daddr vmap @allowed6\n"
-		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
+		"\t\tiifname \"br0\" counter goto denied comment \"default deny\"\n\t}\n"
 		"\n\tchain allowed4_32 {\n\t\tip daddr @allowed4_32 goto allow1\n"
-		"\t\tcounter goto denied comment \"default deny\"\n\t}\n"
+		"\t\tiifname \"br0\" counter goto denied comment \"default deny\"\n\t}\n"
 		"\n\tchain allow1 {\n\t\ttcp dport { 1, 5, 80-81, 443 } accept\n",
 	};
 
@@ -466,17 +502,19 @@ void test_script__sources_and_masquerade(void)
 
 	form.source4 = (struct pol_addr){4, {10, 211, 0, 2}};
 	v4 = script("{}", &form);
-	CHECK_HAS(v4, "\t\tip saddr != 10.211.0.2 counter drop comment \"not the sandbox's own "
-		      "address\"\n\t\tip6 saddr != fe80::/10 counter drop");
+	CHECK_HAS(v4, "\t\tip saddr != 10.211.0.2 iifname \"br0\" counter drop comment \"not the "
+		      "sandbox's own "
+		      "address\"\n\t\tip6 saddr != fe80::/10 iifname \"br0\" counter drop");
 	CHECK_INT(count(v4, "masquerade"), 1);
 	form.source6 = (struct pol_addr){6, {0xfd, 0x11, [15] = 2}};
 	both = script("{}", &form);
-	CHECK_HAS(both, "ip6 saddr != fe80::/10 ip6 saddr != fd11::2 counter drop");
+	CHECK_HAS(both, "ip6 saddr != fe80::/10 ip6 saddr != fd11::2 iifname \"br0\" counter drop");
 	CHECK_HAS(both, "\t\tip saddr 10.211.0.2 oifname != \"br0\" counter masquerade\n"
 			"\t\tip6 saddr fd11::2 oifname != \"br0\" counter masquerade\n");
 	form.source4 = (struct pol_addr){0};
 	v6 = script("{}", &form);
-	CHECK_HAS(v6, "\t\tmeta nfproto ipv4 counter drop comment \"not the sandbox's own");
+	CHECK_HAS(v6, "\t\tmeta nfproto ipv4 iifname \"br0\" counter drop comment \"not the "
+		      "sandbox's own");
 	form = (struct eg_nft){.table = TABLE, .bridge = "br0"};
 	none = script("{}", &form);
 	CHECK_INT(count(none, "saddr !="), 0);
