@@ -118,6 +118,10 @@ renew() {
 	same "$(jq -r '.refused[] | .grant_id' <<< "$output")" "$two"
 	has "$(jq -r '.refused[].reason' <<< "$output")" "not acme/nope"
 	same "$(alive)" 1
+	modes "mint 422-repository"
+	take
+	has "$(jq -r '.refused[] | select(.grant_id == $g).reason' --arg g "$one" <<< "$output")" \
+		"a token for acme/tool: " "installation 313131 does not have what was asked for: There is at least one repository"
 	for mode in 401 suspended 404 422 429 503 html wider-level redirect; do
 		modes "mint $mode"
 		exits 0 "$D/bin/leasetool" take "$hub" "$app" container $RUN

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NAMES 5 /* of repositories, in a refusal */
+
 struct mint {
 	struct forge *f;
 	struct sec_constraints constraints;
@@ -65,6 +67,23 @@ static int find_scope(struct mint *m, struct cl_err *e)
 			"does not have it any more",
 			m->dropped.v[i]);
 	return 0;
+}
+
+/* What the token was to be for: GitHub's answer does not say which repository it is about. */
+static int not_minted(const struct mint *m, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf b = CL_BUF_INIT;
+	size_t said = 0;
+
+	if (strcmp(cl_err_slug(e), "github_not_granted") != 0 || !m->scope.nids)
+		return -1;
+	for (size_t i = 0; i < m->scope.nids && said < NAMES; i++)
+		for (size_t k = 0; k < m->have.n; k++)
+			if (m->have.v[k].id == m->scope.ids[i])
+				cl_buf_addf(&b, "%s%s", said++ ? ", " : "", m->have.v[k].full_name);
+	if (m->scope.nids > said)
+		cl_buf_addf(&b, " and %zu more", m->scope.nids - said);
+	return cl_wrap(e, "a token for %s", b.p);
 }
 
 static json_t *names(const struct cl_strv *s)
@@ -137,10 +156,13 @@ int cmd_forge_mint(struct cl_ctx *c, struct cl_err *e)
 
 	(void)c;
 	rc = forge_read(&f, e) || forge_read_app(&f, true, e) || read_grant(&m, e) ||
-			     find_scope(&m, e) || forge_token(&f, &m.scope, &m.token, e) ||
-			     answer(&m, e)
+			     find_scope(&m, e)
 		     ? -1
 		     : 0;
+	if (!rc && forge_token(&f, &m.scope, &m.token, e))
+		rc = not_minted(&m, e);
+	else if (!rc)
+		rc = answer(&m, e);
 	mint_release(&m);
 	return rc;
 }

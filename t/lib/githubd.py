@@ -145,6 +145,8 @@ class Api(http.server.BaseHTTPRequestHandler):
             "429": (429, "Too many requests", [("Retry-After", "30")]),
             "404": (404, "Not Found", ()),
             "422": (422, "The permissions requested are not granted to this installation.", ()),
+            "422-repository": (422, "There is at least one repository that does not exist or is not "
+                               "accessible to the parent installation.", ()),
             "500": (500, "Server Error", ()),
             "503": (503, "Unavailable", ()),
             "418": (418, "I'm a teapot", ()),
