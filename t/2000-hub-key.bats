@@ -75,6 +75,8 @@ refused() {
 	exits 0 key rotate
 	rm "$file"
 	refused key_missing "cannot open the key file '$file'"
+	exits 78 key rotate
+	has "$stderr" "  fix: see how the path is spelt" "cloop hub key escrow import FILE"
 	mkdir "$file"
 	refused key_missing "is no regular file"
 	rmdir "$file"
@@ -89,6 +91,11 @@ refused() {
 	install -m 600 "$D/secret-text" "$file"
 	CLOOP_SECRET_KEY=other refused key_differs "two different keys"
 	CLOOP_SECRET_KEY=$(cat "$file") exits 0 key rotate
+	sed -i '/^secrets:/,+1d' "$hub/.cloop/config.yaml"
+	CLOOP_SECRET_KEY='' refused key_empty "the root key of CLOOP_SECRET_KEY is empty"
+	CLOOP_SECRET_KEY='' exits 78 key rotate
+	has "$stderr" "  fix: unset CLOOP_SECRET_KEY, and name the key's file: export CLOOP_SECRET_KEY_FILE=FILE"
+	export CLOOP_SECRET_KEY_FILE=$file
 	if [ "$(id -u)" = 0 ]; then
 		chown 12345 "$file"
 		refused key_owner "belongs to uid 12345"

@@ -423,7 +423,7 @@ kube() {
 	g=$(cloop secret grants --json | jq -r .id)
 	exits 0 lease
 	has "$output" "✗ prod-kube ($g) not delivered"
-	has "$output" "Kubernetes access monitor"
+	has "$output" "Kubernetes access monitor — cloop hub grant unguarded "
 	exits 64 cloop hub grant unguarded "$g"
 	has "$stderr" "--reason"
 	exits 0 cloop hub grant unguarded "$g" --reason "lab cluster, monitor next sprint"

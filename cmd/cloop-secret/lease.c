@@ -116,10 +116,13 @@ static void as_text(const struct dry *d)
 			*d->executor ? " or executor " : "", d->executor);
 		return;
 	}
-	for (size_t i = 0; i < d->c.lease.nrefused; i++)
-		(void)printf("✗ %s (%s) not delivered\n    reason:      %s\n",
-			d->c.lease.refused[i].secret_name, d->c.lease.refused[i].grant_id,
-			d->c.lease.refused[i].error.msg);
+	for (size_t i = 0; i < d->c.lease.nrefused; i++) {
+		const struct cl_err *why = &d->c.lease.refused[i].error;
+
+		(void)printf("✗ %s (%s) not delivered\n    reason:      %s%s%s\n",
+			d->c.lease.refused[i].secret_name, d->c.lease.refused[i].grant_id, why->msg,
+			*why->fix ? " — " : "", why->fix);
+	}
 	if (!d->c.lease.nmaterials)
 		return;
 	cl_format_time(d->c.lease.expires_at, when);

@@ -107,7 +107,7 @@ static int wrong_key(const struct seal_ring *r, const char *ids, size_t n, struc
 		r->root->source, n, n == 1 ? "" : "s", ids);
 	(void)cl_slug(e, "key_wrong");
 	return cl_fix(e, "name the right one with CLOOP_SECRET_KEY_FILE (or CLOOP_SECRET_KEY), or "
-			 "restore it: cloop hub key escrow import");
+			 "restore it: cloop hub key escrow import FILE");
 }
 
 static int unknown_key(const char *what, const char *id, struct cl_err *e)

@@ -38,7 +38,11 @@ int seal_root_parse(
 	if (!len) {
 		(void)cl_fail(e, CL_ECONFIG, "the root key of %s is empty", source);
 		(void)cl_slug(e, "key_empty");
-		return cl_fix(e, "put the key back from its escrow: cloop hub key escrow import");
+		if (!strcmp(source, "CLOOP_SECRET_KEY"))
+			return cl_fix(e, "unset CLOOP_SECRET_KEY, and name the key's file: "
+					 "export CLOOP_SECRET_KEY_FILE=FILE");
+		return cl_fix(
+			e, "put the key back from its escrow: cloop hub key escrow import FILE");
 	}
 	(void)snprintf(out->source, sizeof(out->source), "%s", source);
 	out->raw = len == SEAL_ROOT_TEXT && cl_b64_decode(CL_B64_URL, text, len, false, &bytes) &&
@@ -99,6 +103,18 @@ static int judge(int fd, const char *path, uid_t uid, struct cl_err *e)
 	return not_inside(fd, path, e);
 }
 
+static int not_opened(const char *path, int why, struct cl_err *e)
+{
+	(void)cl_fail_sys(e, why == EACCES ? CL_EDENIED : CL_ECONFIG, why,
+		"cannot open the key file '%s'", path);
+	(void)cl_slug(e, "key_missing");
+	if (why == EACCES)
+		return cl_fix(e, "run this as root, or as the account that owns the hub");
+	return cl_fix(e,
+		"see how the path is spelt (CLOOP_SECRET_KEY_FILE, secrets.key_file); a key "
+		"that is lost comes back from its escrow: cloop hub key escrow import FILE");
+}
+
 int seal_root_file(const char *path, uid_t uid, struct seal_root *out, struct cl_err *e)
 {
 	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -106,12 +122,8 @@ int seal_root_file(const char *path, uid_t uid, struct seal_root *out, struct cl
 	char source[SEAL_ROOT_SOURCE];
 	size_t len;
 
-	if (fd < 0) {
-		(void)cl_fail_sys(e, errno == EACCES ? CL_EDENIED : CL_ECONFIG, errno,
-			"cannot open the key file '%s'", path);
-		(void)cl_slug(e, "key_missing");
-		return cl_fix(e, "put the key back from its escrow: cloop hub key escrow import");
-	}
+	if (fd < 0)
+		return not_opened(path, errno, e);
 	if (judge(fd, path, uid, e) || seal_read_fd(fd, path, SEAL_ROOT_MAX, &text, e))
 		return -1;
 	len = text.len;
