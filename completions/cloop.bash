@@ -81,7 +81,7 @@ _cloop_follow() { # the words that may follow those typed so far
 	'hub key retire') reply=" --yes --dir --json --help" ;;
 	'hub key escrow export') reply=" --out --passphrase-file --dir --json --help" ;;
 	'hub key escrow import') reply=" --check --out --passphrase-file --dir --json --help"; kind=file ;;
-	'hub audit list') reply=" --limit --action --actor --id --project --since --dir --json --help" ;;
+	'hub audit list') reply=" --limit --action --actor --id --secret --grant --project --since --dir --json --help" ;;
 	'hub audit verify') reply=" --head --dir --json --help" ;;
 	'place') reply=" --request --bound --all --dir --json --help" ;;
 	'place why') reply=" --request --bound --dir --json --help"; reply="$reply $(cloop hub names executor 2>/dev/null)" ;;
@@ -301,6 +301,8 @@ _cloop_lookup() { # words typed so far, option before the cursor
 	'hub audit list/--action') kind=none ;;
 	'hub audit list/--actor') kind=none ;;
 	'hub audit list/--id') kind=none ;;
+	'hub audit list/--secret') kind=none ;;
+	'hub audit list/--grant') kind=none ;;
 	'hub audit list/--project') kind=dir ;;
 	'hub audit list/--since') kind=none ;;
 	'hub audit list/--dir'|'hub audit list/-C') kind=dir ;;

@@ -447,6 +447,8 @@ complete -c cloop -n '__cloop_in "hub audit list"' -l limit -s n -x -d 'show the
 complete -c cloop -n '__cloop_in "hub audit list"' -l action -x -d 'only this action, such as run.start; run.* takes all of run'
 complete -c cloop -n '__cloop_in "hub audit list"' -l actor -x -d 'only this actor, such as uid:0'
 complete -c cloop -n '__cloop_in "hub audit list"' -l id -x -d 'only rows about this id'
+complete -c cloop -n '__cloop_in "hub audit list"' -l secret -x -d 'only rows about this secret, by name or id, deleted ones too'
+complete -c cloop -n '__cloop_in "hub audit list"' -l grant -x -d 'only rows about this grant'
 complete -c cloop -n '__cloop_in "hub audit list"' -l project -x -a '(__fish_complete_directories)' -d 'only rows about this project'
 complete -c cloop -n '__cloop_in "hub audit list"' -l since -x -d 'only rows no older than this, such as 24h'
 complete -c cloop -n '__cloop_in "hub audit list"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'

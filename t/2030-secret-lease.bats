@@ -138,6 +138,7 @@ member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
   hub member hub-5d1e0c on build-01: taken back from 1 lease(s) — revoked
     container: revoked — 3 file(s) removed"
 	# The lease keeps its other grant.
+	same "$(cloop secret leases | awk 'NR == 2 {print $NF}')" app-env
 	exits 0 renew "$lease"
 	same "$(jq -r '.items | map(.name) | join(",")' <<< "$output")" app-env
 	exits 1 cloop secret holders "$pat_grant"
@@ -201,6 +202,29 @@ member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
 	has "$output" "asked back from 1 lease(s)"
 	same "$(sql "SELECT state, reason FROM lease")" "revoked|its secret was deleted"
 	exits 0 cloop hub audit verify
+}
+
+@test "the audit trail is asked for a secret and for a grant, also when they are gone" {
+	both
+	lent
+	id=$(cloop secret show deploy-pat --json | jq -r .id)
+	actions() { cloop hub audit list -n 0 --json "$@" | jq -r .action | sort | uniq -c | sed 's/^ *//' | tr '\n' ';'; }
+	want=$(actions --secret "$id")
+	has "$want" "1 secret.grant;" "secret.lease;" "1 secret.mint;"
+	lacks "$(cloop hub audit list -n 0 --secret "$id")" app-env
+	same "$(actions --secret deploy-pat)" "$want"
+	lacks "$(actions --grant "$pat_grant")" secret.mint
+	has "$(actions --grant "$pat_grant")" "1 secret.grant;" "secret.lease;"
+	same "$(actions --grant "${pat_grant:0:14}" --action secret.grant)" "1 secret.grant;"
+	same "$(actions --grant "$pat_grant" --secret app-env)" ""
+	cloop secret delete deploy-pat > /dev/null
+	has "$(actions --secret deploy-pat)" "1 secret.delete;" "1 secret.mint;"
+	exits 65 cloop hub audit list --grant nonsense
+	exits 65 cloop hub audit list --grant grant_ffffffff
+	same "$(actions --secret "x' OR 1=1 --")" ""
+	# A row that somebody altered is listed all the same; it is 'verify' that names it.
+	sqlite3 "$hub/.cloop/state.db" "drop trigger if exists audit_no_update; update audit set detail = '{' where seq = 2"
+	exits 0 cloop hub audit list --secret deploy-pat
 }
 
 @test "leases, access and blast say what is lent, to whom and until when" {

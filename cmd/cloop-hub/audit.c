@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "store/audit.h"
+#include "store/grant.h"
 #include "sys/clock.h"
 #include "work/ctx.h"
 
@@ -46,14 +47,18 @@ int cmd_hub_audit_list(struct cl_ctx *c, struct cl_err *e)
 		.actor = cl_str(c, "actor"),
 		.entity_id = cl_str(c, "id"),
 		.project = cl_str(c, "project"),
+		.secret = cl_str(c, "secret"),
 		.since = cl_given(c, "since") ? sys_now_ms() - cl_int(c, "since", 0) : 0,
 		.limit = cl_int(c, "limit", 100),
 	};
+	cleanup_grant_row struct store_grant grant = STORE_GRANT_INIT;
 	struct cl_table t;
 	int rc;
 
-	if (hub_store_from_ctx(c, STORE_RO, &h, &s, e))
+	if (hub_store_from_ctx(c, STORE_RO, &h, &s, e) ||
+		(cl_given(c, "grant") && store_grant_get(s, cl_str(c, "grant"), &grant, e)))
 		return -1;
+	f.grant_id = grant.id;
 	cl_table_init(&t, 7);
 	rc = store_audit_each(s, &f, c->json ? row_json : row_text, &t, e);
 	cl_table_print(&t, stdout);

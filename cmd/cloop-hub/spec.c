@@ -88,6 +88,11 @@ static const struct cl_opt list_opts[] = {
 		.help = "only this action, such as run.start; run.* takes all of run"},
 	{.name = "actor", .type = CL_STR, .arg = "ACTOR", .help = "only this actor, such as uid:0"},
 	{.name = "id", .type = CL_STR, .arg = "ID", .help = "only rows about this id"},
+	{.name = "secret",
+		.type = CL_STR,
+		.arg = "SECRET",
+		.help = "only rows about this secret, by name or id, deleted ones too"},
+	{.name = "grant", .type = CL_STR, .arg = "ID", .help = "only rows about this grant"},
 	{.name = "project",
 		.type = CL_STR,
 		.arg = "DIR",
@@ -105,6 +110,8 @@ static const struct cl_example list_examples[] = {
 	{"cloop hub audit list -n 20", "the last twenty rows", false},
 	{"cloop hub audit list --action 'run.*' --since 24h --json", "what ran today, for a script",
 		false},
+	{"cloop hub audit list --secret deploy-pat --action secret.lease -n 0",
+		"every run that was lent a secret, or refused it", false},
 	{0},
 };
 

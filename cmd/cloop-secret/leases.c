@@ -47,10 +47,18 @@ struct leases {
 	size_t n;
 };
 
+/* What was taken back and is gone; what no revocation reaches stays with its workload. */
+static bool gone(const struct holder *h)
+{
+	return h->state == HOLDER_REVOKED && !h->env_stays &&
+	       !(h->how & (SEC_BY_MOUNT | SEC_BY_DEVICE | SEC_BY_INTERFACE));
+}
+
 static void add_names(const struct holders *h, struct cl_strv *out)
 {
 	for (size_t i = 0; i < h->n; i++)
-		cl_strv_add(out, h->v[i].secret_name);
+		if (!gone(&h->v[i]))
+			cl_strv_add(out, h->v[i].secret_name);
 	cl_strv_sort(out);
 }
 

@@ -157,7 +157,13 @@ int store_audit_each(struct store *s, const struct store_audit_filter *f, store_
 			  "(:len > 0 AND substr(action, 1, :len) = :action))"
 			  " AND (:entity_id IS NULL OR entity_id = :entity_id)"
 			  " AND (:project IS NULL OR project = :project)"
-			  " AND (:actor IS NULL OR actor = :actor) ORDER BY seq DESC LIMIT :limit");
+			  " AND (:actor IS NULL OR actor = :actor)"
+			  " AND (:secret IS NULL OR entity_id = :secret OR"
+			  " CASE WHEN json_valid(detail) THEN :secret IN (detail->>'$.secret_id',"
+			  " detail->>'$.secret_name') END)"
+			  " AND (:grant IS NULL OR entity_id = :grant OR"
+			  " CASE WHEN json_valid(detail) THEN detail->>'$.grant_id' = :grant END)"
+			  " ORDER BY seq DESC LIMIT :limit");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_int(st, ":since", f->since);
@@ -166,6 +172,8 @@ int store_audit_each(struct store *s, const struct store_audit_filter *f, store_
 	db_text(st, ":entity_id", f->entity_id);
 	db_text(st, ":project", f->project);
 	db_text(st, ":actor", f->actor);
+	db_text(st, ":secret", f->secret);
+	db_text(st, ":grant", f->grant_id);
 	db_int(st, ":limit", f->limit ? f->limit : -1);
 	if (db_collect(s, st, &table, &rows, e))
 		return -1;

@@ -40,8 +40,10 @@ int store_audit_add(
 struct store_audit_filter {
 	const char *action; /* exact, or a prefix that ends in "." or "*"; NULL: any */
 	const char *entity_id, *project, *actor;
-	int64_t since; /* at or after */
-	int64_t limit; /* 0: all; otherwise the newest */
+	const char *secret,
+		*grant_id; /* that the row is about: a secret's name or id, a grant's id */
+	int64_t since;     /* at or after */
+	int64_t limit;     /* 0: all; otherwise the newest */
 };
 /* The newest first; fn as in store/run.h. */
 typedef int (*store_audit_fn)(const struct store_audit *a, void *arg, struct cl_err *e);
