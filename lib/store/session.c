@@ -161,7 +161,7 @@ int store_session_of_run(struct store *s, const char *run_id, struct store_sessi
 	return db_find(s, &table, " WHERE run_id = :id", run_id, out, found, e);
 }
 
-int store_session_each(struct store *s, const char *state, const char *executor,
+int store_session_each(struct store *s, const char *state, const char *executor, int64_t limit,
 	store_session_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
@@ -170,11 +170,12 @@ int store_session_each(struct store *s, const char *state, const char *executor,
 	int rc = 0;
 
 	db_select(&table, &sql);
-	cl_buf_addf(&sql, " WHERE state = :state%s ORDER BY started_at, id",
+	/* A state that is bound is no help to the planner, who would read all sessions. */
+	cl_buf_addf(&sql, " WHERE state = '%s'%s ORDER BY started_at, id LIMIT :limit", state,
 		executor ? " AND executor_id = :executor" : "");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	db_text(st, ":state", state);
+	db_int(st, ":limit", limit ? limit : -1);
 	if (executor)
 		db_text(st, ":executor", executor);
 	if (db_collect(s, st, &table, &rows, e))

@@ -57,9 +57,12 @@ int store_session_get(struct store *s, const char *id, struct store_session *out
 /* The session of a run; *found false: it has none. */
 int store_session_of_run(struct store *s, const char *run_id, struct store_session *out,
 	bool *found, struct cl_err *e);
-/* Those in a state, of an executor or (NULL) of all, the oldest first; fn as in store/run.h. */
+/*
+ * Those in a state (a word of ours, not of anybody's input), of an executor or (NULL) of all, the oldest first, `limit` at most (0: all); fn
+ * as in store/run.h.
+ */
 typedef int (*store_session_fn)(const struct store_session *r, void *arg, struct cl_err *e);
-int store_session_each(struct store *s, const char *state, const char *executor,
+int store_session_each(struct store *s, const char *state, const char *executor, int64_t limit,
 	store_session_fn fn, void *arg, struct cl_err *e);
 
 /* What became of a session that somebody wanted to claim. */

@@ -404,7 +404,7 @@ static void abandon(struct failover *f, struct store *s, const struct store_sess
 /* Rows that are kept while others are written. */
 struct sessions {
 	struct store_session *v;
-	size_t n, most;
+	size_t n;
 };
 
 static int keep(const struct store_session *r, void *arg, struct cl_err *e)
@@ -412,8 +412,6 @@ static int keep(const struct store_session *r, void *arg, struct cl_err *e)
 	struct sessions *k = arg;
 
 	(void)e;
-	if (k->n == k->most)
-		return 0;
 	k->v = cl_realloc(k->v, (k->n + 1) * sizeof(*k->v));
 	store_session_copy(r, &k->v[k->n++]);
 	return 0;
@@ -437,15 +435,16 @@ static int note_lost(const struct store_health *h, void *arg, struct cl_err *e)
 
 static void claim_all(struct failover *f, struct store *s)
 {
-	cleanup_sessions struct sessions k = {.most = CLAIMED};
+	cleanup_sessions struct sessions k = {0};
 	cleanup_strv struct cl_strv lost = CL_STRV_INIT;
 	struct cl_err e;
 
 	if (store_health_each(s, note_lost, &lost, &e))
 		trouble(f, "health", &e);
-	for (size_t i = 0; i < lost.n; i++)
+	for (size_t i = 0; i < lost.n && k.n < CLAIMED; i++)
 		if ((!f->executor || !strcmp(f->executor, lost.v[i])) &&
-			store_session_each(s, "running", lost.v[i], keep, &k, &e))
+			store_session_each(s, "running", lost.v[i], CLAIMED - (int64_t)k.n, keep,
+				&k, &e))
 			trouble(f, lost.v[i], &e);
 	for (size_t i = 0; i < k.n && !sys_told_to_end(f->stop); i++)
 		claim_one(f, s, &k.v[i]);
@@ -453,12 +452,12 @@ static void claim_all(struct failover *f, struct store *s)
 
 void failover_pass(struct failover *f, struct store *s)
 {
-	cleanup_sessions struct sessions k = {.most = CLAIMED};
+	cleanup_sessions struct sessions k = {0};
 	struct cl_err e;
 
 	if (f->cfg)
 		claim_all(f, s);
-	if (store_session_each(s, "requeued", f->executor, keep, &k, &e))
+	if (store_session_each(s, "requeued", f->executor, CLAIMED, keep, &k, &e))
 		trouble(f, "sessions", &e);
 	for (size_t i = 0; i < k.n && !sys_told_to_end(f->stop); i++) {
 		int64_t now = sys_now_ms();
