@@ -18,7 +18,7 @@ int cmd_capabilities(struct cl_ctx *c, struct cl_err *e)
 	struct utsname u;
 
 	(void)c;
-	if (exec_read_executor(&spec, e))
+	if (work_executor_in("container", &spec, e))
 		return -1;
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));

@@ -6,7 +6,7 @@
 #include "cli/cli.h"
 #include "sys/engine.h"
 #include "sys/image.h"
-#include "work/spec.h"
+#include "work/verbs.h"
 
 int cmd_capabilities(struct cl_ctx *c, struct cl_err *e);
 int cmd_preflight(struct cl_ctx *c, struct cl_err *e);
@@ -15,11 +15,6 @@ int cmd_reap(struct cl_ctx *c, struct cl_err *e);
 int cmd_reap_images(struct cl_ctx *c, struct cl_err *e);
 int cmd_probe(struct cl_ctx *c, struct cl_err *e);
 int cmd_device_trial(struct cl_ctx *c, struct cl_err *e);
-
-#define EXEC_MAX_INPUT ((size_t)4 << 20)
-
-/* {"executor":{...},"hub":DIR} from standard input; *out is WORK_SPEC_INIT. */
-int exec_read_executor(struct work_spec *out, struct cl_err *e);
 
 /* Where the executor's seccomp profile is, the one with packet sockets if raw: beside the sources in a build, in share/ once
  * installed. Owned; NULL for `seccomp: engine`, and when it is not installed (CL_EUNAVAIL in

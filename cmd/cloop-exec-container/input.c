@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int exec_read_executor(struct work_spec *out, struct cl_err *e)
-{
-	cleanup_buf struct cl_buf in = CL_BUF_INIT;
-
-	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e))
-		return -1;
-	return work_executor_read("container", in.p, in.len, out, e);
-}
-
 char *exec_seccomp(const struct cfg_executor *x, bool raw, struct cl_err *e)
 {
 	static const char *const places[] = {

@@ -52,7 +52,7 @@ int cmd_preflight(struct cl_ctx *c, struct cl_err *e)
 	bool fatal;
 
 	(void)c;
-	if (exec_read_executor(&spec, e) ||
+	if (work_executor_in("container", &spec, e) ||
 		cl_doc_str(&spec.doc, spec.doc.root, "project", &p.workdir, e))
 		return -1;
 	p.spec = &spec;

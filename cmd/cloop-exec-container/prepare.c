@@ -149,14 +149,12 @@ static void answer(const struct work_spec *s, const struct prepared *p)
 
 int cmd_prepare(struct cl_ctx *c, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf in = CL_BUF_INIT;
 	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
 	struct prepared p = PREPARED_INIT;
 	struct judged j = {0};
 	int rc;
 
-	if (cl_read_fd(STDIN_FILENO, "standard input", EXEC_MAX_INPUT, &in, e) ||
-		work_spec_read("container", in.p, in.len, &spec, e))
+	if (work_spec_in("container", &spec, e))
 		return -1;
 	p.ctx = c;
 	rc = prepare(&spec, &p, &j, e);

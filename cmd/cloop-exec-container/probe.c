@@ -125,7 +125,7 @@ int cmd_probe(struct cl_ctx *c, struct cl_err *e)
 	int rc = -1;
 
 	(void)c;
-	if (!exec_read_executor(&p.spec, e) &&
+	if (!work_executor_in("container", &p.spec, e) &&
 		!cl_doc_int(&p.spec.doc, p.spec.doc.root, "timeout_ms", 1000, 600000, &p.timeout_ms,
 			e)) {
 		const struct cfg_executor *x = p.spec.executor;

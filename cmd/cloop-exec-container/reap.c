@@ -257,19 +257,14 @@ int cmd_reap(struct cl_ctx *c, struct cl_err *e)
 	int rc;
 
 	(void)c;
-	if (exec_read_executor(&spec, e))
+	if (work_executor_in("container", &spec, e))
 		return -1;
 	r.base = work_run_base();
 	r.locks = cl_asprintf("%s/lock", r.base);
 	r.now = sys_now_ms() / 1000;
 	r.removed = json_array();
 	r.failed = json_array();
-	rc = run(&r, e);
-	if (!rc)
-		cl_take_json(json_pack("{s:s, s:O, s:O}", "executor_id", spec.executor->id,
-			"removed", r.removed, "failed", r.failed));
-	json_decref(r.removed);
-	json_decref(r.failed);
+	rc = work_reaped_out(run(&r, e), spec.executor->id, r.removed, r.failed);
 	store_close(r.store);
 	engine_release(&r.engine);
 	free(r.base);

@@ -44,17 +44,10 @@ int cmd_reap_images(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
 	struct answer a;
-	int rc;
 
 	(void)c;
-	if (exec_read_executor(&spec, e))
+	if (work_executor_in("container", &spec, e))
 		return -1;
 	a = (struct answer){json_array(), json_array()};
-	rc = collect(&spec, &a, e);
-	if (!rc)
-		cl_take_json(json_pack("{s:s, s:O, s:O}", "executor_id", spec.executor->id,
-			"removed", a.removed, "failed", a.failed));
-	json_decref(a.removed);
-	json_decref(a.failed);
-	return rc;
+	return work_reaped_out(collect(&spec, &a, e), spec.executor->id, a.removed, a.failed);
 }

@@ -2,27 +2,23 @@
 #include "engine_verbs.h"
 #include "verbs.h"
 #include "cli/rows.h"
+#include "work/driver_rows.h"
 
 extern const struct cl_spec exec_container_spec;
 
 static const struct cl_example capabilities_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
-	 "exec-container "
-	 "capabilities",
-		"what placement may count on", true},
+	DRIVER_EXAMPLE("exec-container", "capabilities", "what placement may count on", true),
 	{0},
 };
 
 static const struct cl_exit preflight_exits[] = {
-	{1, "a finding is fatal: nothing would start"},
+	DRIVER_EXITS_PREFLIGHT,
 	{0},
 };
 
 static const struct cl_example preflight_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
-	 "exec-container "
-	 "preflight",
-		"everything that can be known before a run", true},
+	DRIVER_EXAMPLE(
+		"exec-container", "preflight", "everything that can be known before a run", true),
 	{0},
 };
 
@@ -34,9 +30,8 @@ static const struct cl_example probe_examples[] = {
 };
 
 static const struct cl_example device_trial_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
-	 "exec-container device-trial",
-		"whether a device that is granted for reading can be written to", true},
+	DRIVER_EXAMPLE("exec-container", "device-trial",
+		"whether a device that is granted for reading can be written to", true),
 	{0},
 };
 
@@ -51,21 +46,18 @@ static const struct cl_example prepare_examples[] = {
 };
 
 static const struct cl_example reap_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
-	 "exec-container reap",
-		"collect what a killed process left", false},
+	DRIVER_EXAMPLE("exec-container", "reap", "collect what a killed process left", false),
 	{0},
 };
 
 static const struct cl_example reap_images_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop "
-	 "exec-container reap-images",
-		"remove built images that nothing has used for 14 days", false},
+	DRIVER_EXAMPLE("exec-container", "reap-images",
+		"remove built images that nothing has used for 14 days", false),
 	{0},
 };
 
 static const struct cl_exit start_exits[] = {
-	{1, "refused; the message names the constraint"},
+	DRIVER_EXITS_START,
 	{0},
 };
 
@@ -83,15 +75,8 @@ static const struct cl_example logs_examples[] = {
 };
 
 static const struct cl_verb verbs[] = {
-	{.name = "capabilities",
-		.summary = "say what this executor can do",
-		.examples = capabilities_examples,
-		.run = cmd_capabilities},
-	{.name = "preflight",
-		.summary = "look for everything that would stop a run",
-		.exits = preflight_exits,
-		.examples = preflight_examples,
-		.run = cmd_preflight},
+	DRIVER_ROW_CAPABILITIES(capabilities_examples, cmd_capabilities),
+	DRIVER_ROW_PREFLIGHT(preflight_exits, preflight_examples, cmd_preflight),
 	{.name = "probe",
 		.summary = "read evidence of the kernel that serves this executor's sandboxes",
 		.examples = probe_examples,
@@ -105,27 +90,9 @@ static const struct cl_verb verbs[] = {
 		.exits = prepare_exits,
 		.examples = prepare_examples,
 		.run = cmd_prepare},
-	{.name = "start",
-		.summary = "start a workload and print its handle",
-		.exits = start_exits,
-		.examples = start_examples,
-		.run = cmd_start},
-	{.name = "status",
-		.summary = "say whether a workload runs, or how it ended",
-		.run = work_verb_status},
-	{.name = "wait",
-		.summary = "wait until a workload has ended, then say how",
-		.run = work_verb_wait},
-	{.name = "logs",
-		.summary = "print the kept output of a workload",
-		.examples = logs_examples,
-		.run = work_verb_logs},
-	{.name = "signal",
-		.summary = "send interrupt, terminate or kill to a workload",
-		.run = work_verb_signal},
-	{.name = "adopt",
-		.summary = "give a workload whose supervisor died a new one",
-		.run = cmd_adopt},
+	DRIVER_ROW_START(start_exits, start_examples, cmd_start),
+	DRIVER_ROWS_WATCH(logs_examples),
+	DRIVER_ROW_ADOPT(cmd_adopt),
 	{.name = "reap",
 		.summary = "collect what belongs to nobody any more",
 		.examples = reap_examples,

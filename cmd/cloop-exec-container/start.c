@@ -13,8 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define MAX_SPEC (4 << 20)
-
 /*
  * The image that `prepare` judged. A spec without it is prepared by nobody, and a tag
  * may have moved since: refused, so that only what was judged is run.
@@ -103,7 +101,6 @@ static int start(struct job *j, struct cl_err *e)
 
 int cmd_start(struct cl_ctx *c, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf in = CL_BUF_INIT;
 	cleanup_work_spec struct work_spec spec = WORK_SPEC_INIT;
 	cleanup_free char *base = work_run_base();
 	cleanup_job struct job j;
@@ -112,8 +109,7 @@ int cmd_start(struct cl_ctx *c, struct cl_err *e)
 	(void)c;
 	key = key_pass_keep();
 	job_init(&j);
-	if (cl_read_fd(STDIN_FILENO, "standard input", MAX_SPEC, &in, e) ||
-		work_spec_read("container", in.p, in.len, &spec, e))
+	if (work_spec_in("container", &spec, e))
 		return -1;
 	j.spec = &spec;
 	j.run_base = base;

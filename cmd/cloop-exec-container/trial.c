@@ -231,7 +231,7 @@ int cmd_device_trial(struct cl_ctx *c, struct cl_err *e)
 	int rc = -1;
 
 	(void)c;
-	if (!exec_read_executor(&t.spec, e) &&
+	if (!work_executor_in("container", &t.spec, e) &&
 		!cl_doc_int(&t.spec.doc, t.spec.doc.root, "timeout_ms", 1000, 600000, &t.timeout_ms,
 			e)) {
 		try(&t);

@@ -1,24 +1,21 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local.h"
 #include "cli/rows.h"
-#include "work/verbs.h"
+#include "work/driver_rows.h"
 
 static const struct cl_example capabilities_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop exec-local "
-	 "capabilities",
-		"what placement may count on", true},
+	DRIVER_EXAMPLE("exec-local", "capabilities", "what placement may count on", true),
 	{0},
 };
 
 static const struct cl_exit preflight_exits[] = {
-	{1, "a finding is fatal: nothing would start"},
+	DRIVER_EXITS_PREFLIGHT,
 	{0},
 };
 
 static const struct cl_example preflight_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop exec-local "
-	 "preflight",
-		"what holds here, and whether anything may run", false},
+	DRIVER_EXAMPLE(
+		"exec-local", "preflight", "what holds here, and whether anything may run", false),
 	{0},
 };
 
@@ -28,7 +25,7 @@ static const struct cl_exit prepare_exits[] = {
 };
 
 static const struct cl_exit start_exits[] = {
-	{1, "refused; the message names the constraint"},
+	DRIVER_EXITS_START,
 	{0},
 };
 
@@ -38,44 +35,20 @@ static const struct cl_example start_examples[] = {
 };
 
 static const struct cl_example reap_examples[] = {
-	{"echo '{\"executor\":{\"enabled\":true},\"hub\":\"/var/lib/cloop\"}' | cloop exec-local "
-	 "reap",
-		"end what an ended workload has left running", false},
+	DRIVER_EXAMPLE("exec-local", "reap", "end what an ended workload has left running", false),
 	{0},
 };
 
 static const struct cl_verb verbs[] = {
-	{.name = "capabilities",
-		.summary = "say what this executor can do",
-		.examples = capabilities_examples,
-		.run = cmd_local_capabilities},
-	{.name = "preflight",
-		.summary = "look for everything that would stop a run",
-		.exits = preflight_exits,
-		.examples = preflight_examples,
-		.run = cmd_local_preflight},
+	DRIVER_ROW_CAPABILITIES(capabilities_examples, cmd_local_capabilities),
+	DRIVER_ROW_PREFLIGHT(preflight_exits, preflight_examples, cmd_local_preflight),
 	{.name = "prepare",
 		.summary = "judge whether a process can be held to a spec",
 		.exits = prepare_exits,
 		.run = cmd_local_prepare},
-	{.name = "start",
-		.summary = "start a workload and print its handle",
-		.exits = start_exits,
-		.examples = start_examples,
-		.run = cmd_local_start},
-	{.name = "status",
-		.summary = "say whether a workload runs, or how it ended",
-		.run = work_verb_status},
-	{.name = "wait",
-		.summary = "wait until a workload has ended, then say how",
-		.run = work_verb_wait},
-	{.name = "logs", .summary = "print the kept output of a workload", .run = work_verb_logs},
-	{.name = "signal",
-		.summary = "send interrupt, terminate or kill to a workload",
-		.run = work_verb_signal},
-	{.name = "adopt",
-		.summary = "give a workload whose supervisor died a new one",
-		.run = cmd_local_adopt},
+	DRIVER_ROW_START(start_exits, start_examples, cmd_local_start),
+	DRIVER_ROWS_WATCH(NULL),
+	DRIVER_ROW_ADOPT(cmd_local_adopt),
 	{.name = "reap",
 		.summary = "end processes of workloads that are over",
 		.examples = reap_examples,

@@ -5,33 +5,12 @@
 #include "work/ctx.h"
 #include "work/process.h"
 #include "work/shim.h"
+#include "work/verbs.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-#define MAX_INPUT ((size_t)4 << 20)
-
-static int read_executor(struct work_spec *out, struct cl_err *e)
-{
-	cleanup_buf struct cl_buf in = CL_BUF_INIT;
-
-	return cl_read_fd(STDIN_FILENO, "standard input", MAX_INPUT, &in, e) ||
-			       work_executor_read("local", in.p, in.len, out, e)
-		       ? -1
-		       : 0;
-}
-
-static int read_spec(struct work_spec *out, struct cl_err *e)
-{
-	cleanup_buf struct cl_buf in = CL_BUF_INIT;
-
-	return cl_read_fd(STDIN_FILENO, "standard input", MAX_INPUT, &in, e) ||
-			       work_spec_read("local", in.p, in.len, out, e)
-		       ? -1
-		       : 0;
-}
 
 /*
  * The hub's own word, read here and now: whatever went wrong before us, nothing becomes a
@@ -62,7 +41,7 @@ int cmd_local_capabilities(struct cl_ctx *c, struct cl_err *e)
 	struct utsname u;
 
 	(void)c;
-	if (read_executor(&s, e))
+	if (work_executor_in("local", &s, e))
 		return -1;
 	if (uname(&u))
 		memset(&u, 0, sizeof(u));
@@ -83,7 +62,7 @@ int cmd_local_preflight(struct cl_ctx *c, struct cl_err *e)
 	json_t *list = json_array();
 	bool may, limits = process_limits();
 
-	if (read_executor(&s, e)) {
+	if (work_executor_in("local", &s, e)) {
 		json_decref(list);
 		return -1;
 	}
@@ -112,7 +91,7 @@ int cmd_local_prepare(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_work_spec struct work_spec s = WORK_SPEC_INIT;
 
-	if (read_spec(&s, e) || allowed(c, &s, e) || process_check(&s, e))
+	if (work_spec_in("local", &s, e) || allowed(c, &s, e) || process_check(&s, e))
 		return -1;
 	cl_take_json(json_pack("{s:b, s:[]}", "reproducible", 0, "warnings"));
 	return 0;
@@ -124,7 +103,7 @@ int cmd_local_start(struct cl_ctx *c, struct cl_err *e)
 	struct process_ask ask = {.spec = &s, .driver = "localprocess", .as_owner = true};
 
 	shim_close_inherited();
-	if (read_spec(&s, e) || allowed(c, &s, e) || process_check(&s, e))
+	if (work_spec_in("local", &s, e) || allowed(c, &s, e) || process_check(&s, e))
 		return -1;
 	return process_start(&ask, e);
 }
@@ -142,15 +121,10 @@ int cmd_local_reap(struct cl_ctx *c, struct cl_err *e)
 	int rc;
 
 	(void)c;
-	if (read_executor(&s, e))
+	if (work_executor_in("local", &s, e))
 		return -1;
 	removed = json_array();
 	failed = json_array();
 	rc = process_reap(s.hub, "localprocess", removed, failed, e);
-	if (!rc)
-		cl_take_json(json_pack("{s:s, s:O, s:O}", "executor_id", s.executor->id, "removed",
-			removed, "failed", failed));
-	json_decref(removed);
-	json_decref(failed);
-	return rc;
+	return work_reaped_out(rc, s.executor->id, removed, failed);
 }

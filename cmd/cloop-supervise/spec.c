@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "supervise.h"
 #include "cli/rows.h"
-#include "work/verbs.h"
+#include "work/driver_rows.h"
 
 static const struct cl_opt start_opts[] = {
 	{.name = "as-owner",
@@ -20,7 +20,7 @@ static const struct cl_operand start_operands[] = {
 };
 
 static const struct cl_exit start_exits[] = {
-	{1, "refused; the message names the constraint"},
+	DRIVER_EXITS_START,
 	{0},
 };
 
@@ -39,19 +39,8 @@ static const struct cl_verb verbs[] = {
 		.examples = start_examples,
 		.needs = CL_ARGV_REST,
 		.run = cmd_supervise_start},
-	{.name = "status",
-		.summary = "say whether a workload runs, or how it ended",
-		.run = work_verb_status},
-	{.name = "wait",
-		.summary = "wait until a workload has ended, then say how",
-		.run = work_verb_wait},
-	{.name = "logs", .summary = "print the kept output of a workload", .run = work_verb_logs},
-	{.name = "signal",
-		.summary = "send interrupt, terminate or kill to a workload",
-		.run = work_verb_signal},
-	{.name = "adopt",
-		.summary = "give a workload whose supervisor died a new one",
-		.run = cmd_supervise_adopt},
+	DRIVER_ROWS_WATCH(NULL),
+	DRIVER_ROW_ADOPT(cmd_supervise_adopt),
 	{0},
 };
 

@@ -443,8 +443,8 @@ static void claim_all(struct failover *f, struct store *s)
 		trouble(f, "health", &e);
 	for (size_t i = 0; i < lost.n && k.n < CLAIMED; i++)
 		if ((!f->executor || !strcmp(f->executor, lost.v[i])) &&
-			store_session_each(s, "running", lost.v[i], CLAIMED - (int64_t)k.n, keep,
-				&k, &e))
+			store_session_each(
+				s, "running", lost.v[i], CLAIMED - (int64_t)k.n, keep, &k, &e))
 			trouble(f, lost.v[i], &e);
 	for (size_t i = 0; i < k.n && !sys_told_to_end(f->stop); i++)
 		claim_one(f, s, &k.v[i]);

@@ -13,6 +13,43 @@
 #include <string.h>
 #include <unistd.h>
 
+#define MAX_INPUT ((size_t)4 << 20)
+
+typedef int (*read_fn)(
+	const char *section, const char *text, size_t len, struct work_spec *out, struct cl_err *e);
+
+static int read_with(read_fn fn, const char *section, struct work_spec *out, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf in = CL_BUF_INIT;
+
+	return cl_read_fd(STDIN_FILENO, "standard input", MAX_INPUT, &in, e) ||
+			       fn(section, in.p, in.len, out, e)
+		       ? -1
+		       : 0;
+}
+
+int work_spec_in(const char *section, struct work_spec *out, struct cl_err *e)
+{
+	return read_with(work_spec_read, section, out, e);
+}
+
+int work_executor_in(const char *section, struct work_spec *out, struct cl_err *e)
+{
+	return read_with(work_executor_read, section, out, e);
+}
+
+int work_reaped_out(int rc, const char *executor_id, json_t *take_removed, json_t *take_failed)
+{
+	json_t *answer = json_pack("{s:s, s:o, s:o}", "executor_id", executor_id, "removed",
+		take_removed, "failed", take_failed);
+
+	if (rc)
+		json_decref(answer);
+	else
+		cl_take_json(answer);
+	return rc;
+}
+
 void handle_in_release(struct handle_in *h)
 {
 	store_handle_release(&h->row);

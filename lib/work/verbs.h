@@ -9,6 +9,7 @@
 #include "base/doc.h"
 #include "cli/cli.h"
 #include "store/run.h"
+#include "work/spec.h"
 
 /* {"handle":ID,"hub":DIR,...} from standard input, with the hub's store and the row. */
 struct handle_in {
@@ -23,6 +24,15 @@ int handle_in_read(
 	struct handle_in *h, const char *const *extra, enum store_mode mode, struct cl_err *e);
 void handle_in_release(struct handle_in *h);
 #define cleanup_handle_in __attribute__((cleanup(handle_in_release)))
+
+/*
+ * What a verb reads from standard input, before it does anything else: work_spec_read and
+ * work_executor_read (work/spec.h), 4 MiB at most. *out is WORK_SPEC_INIT.
+ */
+int work_spec_in(const char *section, struct work_spec *out, struct cl_err *e);
+int work_executor_in(const char *section, struct work_spec *out, struct cl_err *e);
+/* What a verb that collects ends with: its answer unless rc says that it failed; returns rc. */
+int work_reaped_out(int rc, const char *executor_id, json_t *take_removed, json_t *take_failed);
 
 int work_verb_status(struct cl_ctx *c, struct cl_err *e);
 int work_verb_wait(struct cl_ctx *c, struct cl_err *e);
