@@ -685,7 +685,7 @@ complete -c cloop -f -n '__cloop_in "secret blast"' -a '(cloop secret names secr
 complete -c cloop -n '__cloop_in "secret blast"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "secret blast"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "secret blast"' -l help -s h -d 'show this help'
-complete -c cloop -f -n '__cloop_at "secret"' -a 'sweep' -d 'end leases that lapsed or whose run is over, and forget old ones'
+complete -c cloop -f -n '__cloop_at "secret"' -a 'sweep' -d 'end leases that lapsed or whose run is over, and tokens that outlived theirs'
 complete -c cloop -n '__cloop_in "secret sweep"' -l dir -s C -x -a '(__fish_complete_directories)' -d 'the hub\'s directory'
 complete -c cloop -n '__cloop_in "secret sweep"' -l json -d 'answer in JSON'
 complete -c cloop -n '__cloop_in "secret sweep"' -l help -s h -d 'show this help'

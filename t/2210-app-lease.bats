@@ -281,7 +281,13 @@ drop() {
 	has "$(audit github_app.token_destroy '.detail | .decision + " " + .reason')" \
 		"deny the token was not destroyed and lives until 20"
 	modes
+	# What its holder lost is had by the hub.
 	take
+	exits 0 drop ""
+	same "$(alive)" 1
+	# One that a hub lent before it kept them.
+	take
+	sql 'DELETE FROM token'
 	exits 0 drop ""
 	has "$(audit github_app.token_destroy '.detail | .decision + " " + .reason')" \
 		"deny nobody has the token any more, so it lives until 20"

@@ -14,15 +14,16 @@ struct blast {
 	struct keyed k;
 	struct store_secret secret;
 	struct holders holders;
-	json_t *grants;
+	json_t *grants, *tokens; /* tokens: those that are to be destroyed */
 	size_t n;
-	int64_t last; /* when the last lease of it has been swept; 0: there is none */
+	int64_t last; /* when the last lease or token of it is over for sure; 0: there is none */
 	bool weak;    /* somebody has it where only the end of the workload takes it */
 };
 
 static void blast_release(struct blast *b)
 {
 	json_decref(b->grants);
+	json_decref(b->tokens);
 	holders_release(&b->holders);
 	store_secret_release(&b->secret);
 	keyed_release(&b->k);
@@ -57,6 +58,27 @@ static void judge(struct blast *b)
 			b->last = h->expires_at + SWEPT_MS;
 		b->weak = b->weak || (h->how & ~(int64_t)(SEC_BY_FILE | SEC_BY_INTERFACE));
 	}
+}
+
+/* One that GitHub never hears of ends by itself. */
+static int add_token(const struct store_token *t, void *arg, struct cl_err *e)
+{
+	struct blast *b = arg;
+
+	(void)e;
+	if (t->expires_at > b->last)
+		b->last = t->expires_at;
+	return 0;
+}
+
+static int find_tokens(struct blast *b, struct cl_err *e)
+{
+	struct store_token_filter f = {.secret_id = b->secret.id};
+
+	if (store_token_each(b->k.store, &f, add_token, b, e))
+		return -1;
+	f.due = b->k.now;
+	return secret_tokens(b->k.store, &f, &b->tokens, e);
 }
 
 static void print_grants(const struct blast *b)
@@ -98,6 +120,11 @@ static void as_text(const struct blast *b)
 		(void)printf("  deleted now, nobody has it\n");
 		return;
 	}
+	if (json_array_size(b->tokens))
+		(void)printf(
+			"  %zu token(s) of it are queued: GitHub has not destroyed them yet, and "
+			"each sweep tries again\n",
+			json_array_size(b->tokens));
 	cl_format_time(b->last / 1000, when);
 	cl_format_duration(b->last > b->k.now ? (b->last - b->k.now) / 1000 * 1000 : 0, in);
 	(void)printf("  deleted now, and with nobody to hear of it, it is gone by %s (in %s)\n",
@@ -116,9 +143,10 @@ static void as_json(struct blast *b)
 		if (b->holders.v[i].state != HOLDER_REVOKED)
 			(void)json_array_append_new(holders, secret_holder_json(&b->holders.v[i]));
 	cl_format_time(b->last / 1000, when);
-	cl_take_json(json_pack("{s:s, s:s, s:s, s:O, s:o, s:s?, s:b}", "id", b->secret.id, "name",
-		b->secret.name, "kind", b->secret.kind, "grants", b->grants, "holders", holders,
-		"gone_by", b->last ? when : NULL, "until_workload_ends", b->weak));
+	cl_take_json(json_pack("{s:s, s:s, s:s, s:O, s:o, s:O, s:s?, s:b}", "id", b->secret.id,
+		"name", b->secret.name, "kind", b->secret.kind, "grants", b->grants, "holders",
+		holders, "queued_tokens", b->tokens, "gone_by", b->last ? when : NULL,
+		"until_workload_ends", b->weak));
 }
 
 int cmd_secret_blast(struct cl_ctx *c, struct cl_err *e)
@@ -134,6 +162,8 @@ int cmd_secret_blast(struct cl_ctx *c, struct cl_err *e)
 	if (store_grant_each(b.k.store, &f, add_grant, &b, e))
 		return -1;
 	judge(&b);
+	if (find_tokens(&b, e))
+		return -1;
 	if (c->json)
 		as_json(&b);
 	else

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "policy/secret_kind.h"
 #include "store/run.h"
+#include "store/token.h"
 #include "work/revoke.h"
 
 #include <stdlib.h>
@@ -44,7 +45,7 @@ struct leases {
 	struct cl_ctx *ctx;
 	struct keyed *k;
 	struct cl_table table;
-	size_t n;
+	size_t n, queued;
 };
 
 /* What was taken back and is gone; what no revocation reaches stays with its workload. */
@@ -77,6 +78,32 @@ static const char *state_of(struct store *s, const struct store_lease *l)
 	return "ending";
 }
 
+static int add_token(const struct store_token *t, void *arg, struct cl_err *e)
+{
+	char when[32];
+
+	(void)e;
+	cl_format_time(t->expires_at / 1000, when);
+	(void)json_array_append_new(
+		arg, json_pack("{s:s, s:s, s:s, s:I, s:o}", "id", t->id, "grant_id", t->grant_id,
+			     "expires_at", when, "tries", (json_int_t)t->tries, "error",
+			     cl_json_string(t->error)));
+	return 0;
+}
+
+int secret_tokens(
+	struct store *s, const struct store_token_filter *f, json_t **out, struct cl_err *e)
+{
+	*out = json_array();
+	return store_token_each(s, f, add_token, *out, e);
+}
+
+/* What is over is gone, but for a token that GitHub has not destroyed yet. */
+static const char *queued_state(const char *state, const json_t *tokens)
+{
+	return strcmp(state, "live") != 0 && json_array_size(tokens) ? "token queued" : state;
+}
+
 static json_t *lease_json(const struct store_lease *l, const char *state, const struct holders *h)
 {
 	json_t *o = store_lease_json(l), *grants = json_array();
@@ -94,22 +121,13 @@ static json_t *lease_json(const struct store_lease *l, const char *state, const 
 	return o;
 }
 
-static int add_lease(const struct store_lease *l, void *arg, struct cl_err *e)
+static void add_row(
+	struct leases *x, const struct store_lease *l, const char *state, const struct holders *h)
 {
-	struct leases *x = arg;
-	cleanup_holders struct holders h = HOLDERS_INIT;
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
 	cleanup_free char *all = NULL, *time = NULL;
-	const char *state = state_of(x->k->store, l);
 
-	if (holders_of_lease(x->k->store, l->id, &h, e))
-		return -1;
-	x->n++;
-	if (x->ctx->json) {
-		cl_take_json(lease_json(l, state, &h));
-		return 0;
-	}
-	add_names(&h, &names);
+	add_names(h, &names);
 	all = cl_join((const char *const *)names.v, names.n, ", ");
 	time = strcmp(state, "live") ? cl_strdup(state) : left(l->expires_at, x->k->now);
 	cl_table_add(&x->table, l->id);
@@ -118,6 +136,33 @@ static int add_lease(const struct store_lease *l, void *arg, struct cl_err *e)
 	cl_table_add(&x->table, *l->project ? l->project : "-");
 	cl_table_add(&x->table, time);
 	cl_table_add(&x->table, all);
+}
+
+static int add_lease(const struct store_lease *l, void *arg, struct cl_err *e)
+{
+	struct leases *x = arg;
+	cleanup_holders struct holders h = HOLDERS_INIT;
+	const struct store_token_filter due = {.lease_id = l->id, .due = x->k->now};
+	const char *state = state_of(x->k->store, l);
+	json_t *tokens = NULL;
+	int rc = holders_of_lease(x->k->store, l->id, &h, e) ||
+		 secret_tokens(x->k->store, &due, &tokens, e);
+
+	if (rc) {
+		json_decref(tokens);
+		return -1;
+	}
+	x->n++;
+	x->queued += json_array_size(tokens);
+	if (x->ctx->json) {
+		json_t *o = lease_json(l, state, &h);
+
+		(void)json_object_set(o, "queued_tokens", tokens);
+		cl_take_json(o);
+	} else {
+		add_row(x, l, queued_state(state, tokens), &h);
+	}
+	json_decref(tokens);
 	return 0;
 }
 
@@ -135,8 +180,9 @@ int cmd_secret_leases(struct cl_ctx *c, struct cl_err *e)
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
 	cleanup_free char *run = NULL;
-	struct store_lease_filter f = {
-		.ended_too = cl_flag(c, "all"), .limit = cl_int(c, "limit", 100)};
+	struct store_lease_filter f = {.ended_too = cl_flag(c, "all"),
+		.tokens_too = true,
+		.limit = cl_int(c, "limit", 100)};
 	struct leases x = {.ctx = c, .k = &k};
 	int rc;
 
@@ -152,6 +198,10 @@ int cmd_secret_leases(struct cl_ctx *c, struct cl_err *e)
 	if (!rc && !c->json) {
 		cl_table_print(&x.table, stdout);
 		(void)printf("\n%zu lease(s)\n", x.n);
+		if (x.queued)
+			(void)printf("%zu token(s) that GitHub has not destroyed yet: each sweep "
+				     "tries again\n",
+				x.queued);
 	}
 	cl_table_release(&x.table);
 	return rc;

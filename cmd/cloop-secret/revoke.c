@@ -5,8 +5,10 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "sys/clock.h"
 #include "work/paths.h"
 #include "work/revoke.h"
+#include "work/token.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -21,6 +23,7 @@ struct revoking {
 	bool was_live;
 	int64_t leases;
 	struct holders holders;
+	struct token_pass tokens; /* those that GitHub has not destroyed */
 };
 
 static void revoking_release(struct revoking *r)
@@ -32,6 +35,12 @@ static void revoking_release(struct revoking *r)
 	keyed_release(&r->k);
 }
 #define cleanup_revoking __attribute__((cleanup(revoking_release)))
+
+/* What GitHub gave for it: all of that is to end. */
+static struct store_token_filter tokens_of(const struct revoking *r)
+{
+	return (struct store_token_filter){.grant_id = r->grant.id, .lease_id = r->lease.id};
+}
 
 /* ---- as text ---- */
 
@@ -124,6 +133,22 @@ static void print_again(const char *what, int64_t at, const char *by)
 	(void)printf("  it was %s already, on %s by %s\n", what, when, by ? by : "?");
 }
 
+static void print_tokens(const struct token_pass *t)
+{
+	char when[32];
+
+	if (!t->queued)
+		return;
+	cl_format_time(t->last / 1000, when);
+	(void)printf(
+		"  %lld token(s) that GitHub has not destroyed: queued, and tried again at each "
+		"sweep until %s",
+		(long long)t->queued, when);
+	if (t->why.code)
+		(void)printf(" — %s", t->why.msg);
+	(void)printf("\n");
+}
+
 static void as_text(const struct revoking *r)
 {
 	const struct store_lease *l = &r->lease;
@@ -141,6 +166,7 @@ static void as_text(const struct revoking *r)
 	}
 	if (r->was_live || r->holders.n)
 		print_holders(r);
+	print_tokens(&r->tokens);
 }
 
 /* ---- as JSON ---- */
@@ -156,16 +182,24 @@ static json_t *holder_json(const struct holder *h)
 		h->error ? cl_json_string(h->error) : json_null());
 }
 
-static void as_json(const struct revoking *r)
+static int as_json(const struct revoking *r, struct cl_err *e)
 {
-	json_t *holders = json_array();
+	const struct store_token_filter of = tokens_of(r);
+	json_t *holders = json_array(), *tokens = NULL;
 
+	if (secret_tokens(r->k.store, &of, &tokens, e)) {
+		json_decref(tokens);
+		json_decref(holders);
+		return -1;
+	}
 	for (size_t i = 0; i < r->holders.n; i++)
 		(void)json_array_append_new(holders, holder_json(&r->holders.v[i]));
-	cl_take_json(json_pack("{s:s, s:s?, s:b, s:I, s:s, s:o}", "id",
+	cl_take_json(json_pack("{s:s, s:s?, s:b, s:I, s:s, s:o, s:o}", "id",
 		r->lease.id ? r->lease.id : r->grant.id, "secret_name", r->grant.secret_name,
 		"was_live", r->was_live, "leases", (json_int_t)r->leases, "state",
-		holder_state_name(holders_worst(&r->holders)), "holders", holders));
+		holder_state_name(holders_worst(&r->holders)), "holders", holders, "queued_tokens",
+		tokens));
+	return 0;
 }
 
 /* ---- doing it ---- */
@@ -194,6 +228,21 @@ static int take_lease(struct revoking *r, const char *id, struct cl_err *e)
 	return 0;
 }
 
+/* GitHub first: it is the one place that needs nobody else. The holders are told already. */
+static int wait_for(struct revoking *r, int64_t until, struct cl_err *e)
+{
+	const struct store_token_filter tokens = tokens_of(r);
+	int64_t left;
+
+	if (token_wait(&r->k, &tokens, until, &r->tokens, e))
+		return -1;
+	left = until - sys_mono_ms();
+	return revoke_wait(r->k.store, r->grant.id, r->lease.id, left > 0 ? left : 0, &r->holders,
+		       e) || token_wait(&r->k, &tokens, until, &r->tokens, e)
+		       ? -1
+		       : 0;
+}
+
 /* Works without the key (DECISIONS K9), and a second time. */
 int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
 {
@@ -204,15 +253,13 @@ int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
 		.grant = STORE_GRANT_INIT,
 		.lease = STORE_LEASE_INIT};
 	const char *id = cl_operand(c, 0);
+	int64_t until = sys_mono_ms() + cl_int(c, "wait", 60000);
 
 	if (keyed_without(c, STORE_RW, &r.k, e) ||
 		(cl_starts(id, "lease_") ? take_lease(&r, id, e) : take_grant(&r, id, e)) ||
-		revoke_wait(
-			r.k.store, r.grant.id, r.lease.id, cl_int(c, "wait", 60000), &r.holders, e))
+		wait_for(&r, until, e) || (c->json && as_json(&r, e)))
 		return -1;
-	if (c->json)
-		as_json(&r);
-	else
+	if (!c->json)
 		as_text(&r);
-	return holders_worst(&r.holders) == HOLDER_REVOKED ? 0 : 1;
+	return holders_worst(&r.holders) == HOLDER_REVOKED && !r.tokens.queued ? 0 : 1;
 }

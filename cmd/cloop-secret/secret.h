@@ -4,6 +4,7 @@
 #define CLOOP_SECRET_H
 
 #include "cli/cli.h"
+#include "store/token.h"
 #include "work/revoke.h"
 #include "work/secrets.h"
 
@@ -44,6 +45,9 @@ char *secret_how(int64_t how);
 /* A line about one who holds something. */
 void secret_print_holder(const struct holder *h, const char *indent, int64_t now);
 json_t *secret_holder_json(const struct holder *h);
+/* Tokens of GitHub Apps as an array; owned, also after a failure. */
+int secret_tokens(
+	struct store *s, const struct store_token_filter *f, json_t **out, struct cl_err *e);
 
 /*
  * An audit row of a refused request, then the error goes on as it is. The error's text is the

@@ -245,7 +245,7 @@ static const struct cl_operand revoke_operands[] = {
 
 static const struct cl_exit revoke_exits[] = {
 	{0, "revoked, and nobody has it any more"},
-	{1, "revoked, but somebody has not given it up: pending, unreachable or failed"},
+	{1, "revoked, but somebody has not given it up, or GitHub has not destroyed a token of it"},
 	{0},
 };
 
@@ -445,7 +445,8 @@ static const struct cl_verb verbs[] = {
 		.examples = blast_examples,
 		.run = cmd_secret_blast},
 	{.name = "sweep",
-		.summary = "end leases that lapsed or whose run is over, and forget old ones",
+		.summary = "end leases that lapsed or whose run is over, and tokens that outlived "
+			   "theirs",
 		.examples = sweep_examples,
 		.run = cmd_secret_sweep},
 	{.name = "lease",

@@ -81,7 +81,7 @@ static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s
 			next_collect = sys_mono_ms() + COLLECT_MS;
 		sweep_release(s);
 		failed = pass(c, hub, s, e) ? failed + 1 : 0;
-		empty = !failed && !s->live ? empty + 1 : 0;
+		empty = !failed && !s->live && !s->waiting ? empty + 1 : 0;
 	}
 	return !failed;
 }
@@ -106,7 +106,7 @@ static int guard(const struct cl_ctx *c, const struct hub *hub, struct sweep *s,
 		(void)close(fd);
 		if (!good || pass(c, hub, s, e))
 			return -1;
-		if (!s->live)
+		if (!s->live && !s->waiting)
 			return 0;
 	}
 }

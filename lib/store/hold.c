@@ -88,6 +88,29 @@ int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, cons
 	return one(s, st, lease, grant_id, at, won, e);
 }
 
+/* What was asked of GitHub for the one grant is had by the other now. */
+static int succeed_tokens(
+	struct store *s, const char *grant_id, const char *successor, struct cl_err *e)
+{
+	static const char *const moves[] = {
+		"UPDATE token SET grant_id = :successor WHERE grant_id = :grant AND EXISTS (SELECT"
+		" 1 FROM lease WHERE lease.id = token.lease_id AND lease.state = 'live')",
+		"UPDATE OR IGNORE app_token SET grant_id = :successor WHERE grant_id = :grant AND"
+		" EXISTS (SELECT 1 FROM lease WHERE seq = app_token.lease AND state = 'live')"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(moves); i++) {
+		cleanup_stmt sqlite3_stmt *st = NULL;
+
+		if (db_prepare(s, moves[i], &st, e))
+			return -1;
+		db_text(st, ":successor", successor);
+		db_text(st, ":grant", grant_id);
+		if (db_done(s, st, NULL, e))
+			return -1;
+	}
+	return 0;
+}
+
 int store_grant_succeed(
 	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e)
 {
@@ -109,8 +132,10 @@ int store_grant_succeed(
 	db_text(moving, ":successor", successor);
 	db_text(moving, ":grant", grant_id);
 	db_text(retiring, ":grant", grant_id);
-	return db_done(s, moving, n, e) || db_done(s, retiring, NULL, e) || store_commit(&t, e) ? -1
-												: 0;
+	return db_done(s, moving, n, e) || db_done(s, retiring, NULL, e) ||
+			       succeed_tokens(s, grant_id, successor, e) || store_commit(&t, e)
+		       ? -1
+		       : 0;
 }
 
 /* Ends the live leases among those whose seq `which` selects that hold nothing any more. */

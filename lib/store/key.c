@@ -99,14 +99,15 @@ int store_key_promote(struct store *s, const char *id, bool *won, struct cl_err 
 
 int store_key_retire(struct store *s, const char *id, int64_t at, bool *won, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
-	if (db_prepare(s,
-		    "UPDATE sealing_key SET state = 'retired', salt = '', retired_at = :at"
-		    " WHERE id = :id AND state = 'active'"
-		    " AND NOT EXISTS (SELECT 1 FROM secret WHERE key_id = :id)"
-		    " AND NOT EXISTS (SELECT 1 FROM signing_key WHERE key_id = :id)",
-		    &st, e))
+	cl_buf_adds(&sql, "UPDATE sealing_key SET state = 'retired', salt = '', retired_at = :at"
+			  " WHERE id = :id AND state = 'active'");
+	for (int set = 0; set < STORE_NSETS; set++)
+		cl_buf_addf(&sql, " AND NOT EXISTS (SELECT 1 FROM %s WHERE key_id = :id)",
+			store_set_table((enum store_set)set));
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_text(st, ":id", id);
 	db_int(st, ":at", at);
@@ -115,13 +116,15 @@ int store_key_retire(struct store *s, const char *id, int64_t at, bool *won, str
 
 int store_key_uses(struct store *s, const char *id, int64_t *n, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
 	bool row;
 
-	if (db_prepare(s,
-		    "SELECT (SELECT count(*) FROM secret WHERE key_id = :id) +"
-		    " (SELECT count(*) FROM signing_key WHERE key_id = :id)",
-		    &st, e))
+	cl_buf_adds(&sql, "SELECT 0");
+	for (int set = 0; set < STORE_NSETS; set++)
+		cl_buf_addf(&sql, " + (SELECT count(*) FROM %s WHERE key_id = :id)",
+			store_set_table((enum store_set)set));
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_text(st, ":id", id);
 	if (db_step(s, st, &row, e))

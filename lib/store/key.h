@@ -48,8 +48,9 @@ int store_key_uses(struct store *s, const char *id, int64_t *n, struct cl_err *e
 
 /* A set is a table with the columns id, key_id, wrapped and sealed. Its name is also what the
  * row's envelope is bound to. */
-enum store_set { STORE_SECRETS, STORE_SIGNING, STORE_NSETS };
-const char *store_set_name(enum store_set s); /* "secrets", "signing" */
+enum store_set { STORE_SECRETS, STORE_SIGNING, STORE_TOKENS, STORE_NSETS };
+const char *store_set_name(enum store_set s);  /* "secrets", "signing", "tokens" */
+const char *store_set_table(enum store_set s); /* in the state file */
 
 struct store_sealed {
 	char *id, *key_id;

@@ -293,8 +293,10 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 
 	db_select(&table, &sql);
 	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit",
-		f->ended_too ? "1" : "state = 'live'", f->run_id ? " AND run_id = :run" : "",
-		f->sandbox ? " AND sandbox = :sandbox" : "",
+		f->ended_too    ? "1"
+		: f->tokens_too ? "(state = 'live' OR id IN (SELECT lease_id FROM token))"
+				: "state = 'live'",
+		f->run_id ? " AND run_id = :run" : "", f->sandbox ? " AND sandbox = :sandbox" : "",
 		f->grant_id ? " AND seq IN (SELECT lease FROM lease_grant WHERE grant_id = :grant)"
 			    : "");
 	if (db_prepare(s, sql.p, &st, e))

@@ -145,7 +145,8 @@ int store_holder_each(struct store *s, const struct store_holder_filter *f, stor
 struct store_lease_filter {
 	const char *run_id, *sandbox, *grant_id; /* NULL: any */
 	bool ended_too;
-	int64_t limit; /* 0: all; else the newest */
+	bool tokens_too; /* also those that are over and have a token that GitHub did not destroy */
+	int64_t limit;   /* 0: all; else the newest */
 };
 /* The newest first; fn as in store/run.h. */
 typedef int (*store_lease_fn)(const struct store_lease *l, void *arg, struct cl_err *e);

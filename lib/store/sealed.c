@@ -15,11 +15,17 @@ static const struct {
 } sets[STORE_NSETS] = {
 	[STORE_SECRETS] = {"secrets", "secret"},
 	[STORE_SIGNING] = {"signing", "signing_key"},
+	[STORE_TOKENS] = {"tokens", "token"},
 };
 
 const char *store_set_name(enum store_set s)
 {
 	return sets[s].name;
+}
+
+const char *store_set_table(enum store_set s)
+{
+	return sets[s].table;
 }
 
 #define COL(type, member)                                                   \

@@ -8,6 +8,7 @@
 #include "policy/secret_pattern.h"
 #include "sys/clock.h"
 #include "work/lease_internal.h"
+#include "work/token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,49 @@ static int keep(const struct app_slot *s, struct lease_aimed *a, struct cl_err *
 	return 0;
 }
 
+static int end_one(struct keyed *k, const struct store_app_token *row, struct lease_text token,
+	const char *lease_id, const char *reason, struct cl_err *e)
+{
+	const struct forge_end end = {.base_url = row->base_url,
+		.token = token.p,
+		.len = token.len,
+		.expires_at = row->expires_at / 1000,
+		.secret_id = row->secret_id,
+		.secret_name = row->secret_name,
+		.grant_id = row->grant_id,
+		.lease_id = lease_id,
+		.reason = reason};
+
+	return forge_token_revoke(k, &end, e);
+}
+
+static struct lease_text text_of(const struct seal_buf *b)
+{
+	return (struct lease_text){(const char *)b->p, b->len};
+}
+
+/* One that no lease was written with: asked for again by the sweep, where GitHub does not do it now. */
+static void drop_new(const struct lease_case *c, const struct lease_aimed *a, const char *reason)
+{
+	char sum[CL_SHA256_HEX];
+	const struct store_token_filter kept = {.sum = sum};
+	const struct store_app_token row = {.grant_id = a->row.id,
+		.secret_id = a->row.secret_id,
+		.secret_name = a->row.secret_name,
+		.base_url = a->app.base_url,
+		.expires_at = a->app.expires_at * 1000};
+	struct token_pass done;
+	struct cl_err ignored; /* the audit row has it */
+	int64_t n = 0;
+
+	cl_sha256_hex(a->app.token.p, a->app.token.len, sum);
+	if (!store_token_end(c->k->store, &kept, reason, &ignored) &&
+		!store_token_count(c->k->store, &kept, &n, &ignored) && n)
+		(void)token_replay(c->k, &kept, NULL, 0, &done, &ignored);
+	else
+		(void)end_one(c->k, &row, text_of(&a->app.token), NULL, reason, &ignored);
+}
+
 static int ask(
 	struct lease_case *c, struct lease_aimed *a, const struct app_slot *s, struct cl_err *e)
 {
@@ -57,8 +101,16 @@ static int ask(
 	g.scope = scope;
 	rc = forge_token_mint(c->k, &g, &a->app, e);
 	json_decref(scope);
-	a->app_new = !rc;
-	return rc;
+	if (rc)
+		return -1;
+	/* Nobody else knows of it: what cannot be written down is not used. */
+	if (token_keep(c->k, &a->app, a->row.id, a->row.secret_id, a->row.secret_name, e)) {
+		drop_new(c, a, "it could not be written down");
+		forge_token_release(&a->app);
+		return -1;
+	}
+	a->app_new = true;
+	return 0;
 }
 
 int app_token_offer(struct lease_case *c, struct lease_aimed *a, struct cl_err *e)
@@ -83,40 +135,11 @@ int app_token_offer(struct lease_case *c, struct lease_aimed *a, struct cl_err *
 	return keep(s, a, e);
 }
 
-static int end_one(struct keyed *k, const struct store_app_token *row, struct lease_text token,
-	const char *lease_id, const char *reason, struct cl_err *e)
-{
-	const struct forge_end end = {.base_url = row->base_url,
-		.token = token.p,
-		.len = token.len,
-		.expires_at = row->expires_at / 1000,
-		.secret_id = row->secret_id,
-		.secret_name = row->secret_name,
-		.grant_id = row->grant_id,
-		.lease_id = lease_id,
-		.reason = reason};
-
-	return forge_token_revoke(k, &end, e);
-}
-
-static struct lease_text text_of(const struct seal_buf *b)
-{
-	return (struct lease_text){(const char *)b->p, b->len};
-}
-
 void app_token_undo(const struct lease_case *c, bool all, const char *reason)
 {
 	for (size_t i = 0; i < c->n; i++) {
-		const struct lease_aimed *a = c->v[i];
-		const struct store_app_token row = {.grant_id = a->row.id,
-			.secret_id = a->row.secret_id,
-			.secret_name = a->row.secret_name,
-			.base_url = a->app.base_url,
-			.expires_at = a->app.expires_at * 1000};
-		struct cl_err ignored; /* the audit row has it */
-
-		if (a->app_new && (all || lease_case_refusal(c, a->row.id)))
-			(void)end_one(c->k, &row, text_of(&a->app.token), NULL, reason, &ignored);
+		if (c->v[i]->app_new && (all || lease_case_refusal(c, c->v[i]->row.id)))
+			drop_new(c, c->v[i], reason);
 	}
 }
 
@@ -131,7 +154,7 @@ static const struct sec_material *material_of(const struct lease_case *c, const 
 }
 
 static int write_one(const struct lease_case *c, const struct lease_aimed *a,
-	const struct sec_material *m, int64_t lease, struct cl_err *e)
+	const struct sec_material *m, int64_t lease, const char *lease_id, struct cl_err *e)
 {
 	const struct app_slot *s = slot_of(c, a->row.id);
 	char sum[CL_SHA256_HEX];
@@ -154,20 +177,54 @@ static int write_one(const struct lease_case *c, const struct lease_aimed *a,
 	if (s && strcmp(s->row.grant_id, a->row.id) != 0 &&
 		store_app_token_drop(c->k->store, lease, s->row.grant_id, e))
 		return -1;
-	return store_app_token_put(c->k->store, &row, e);
+	return store_token_lend(c->k->store, sum, lease_id, a->row.id, e) ||
+			       store_app_token_put(c->k->store, &row, e)
+		       ? -1
+		       : 0;
 }
 
-int app_token_write(const struct lease_case *c, int64_t lease, struct cl_err *e)
+int app_token_write(
+	const struct lease_case *c, int64_t lease, const char *lease_id, struct cl_err *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct lease_aimed *a = c->v[i];
 		const struct sec_material *m = material_of(c, a->row.id);
 
 		if (a->view.kind == SEC_GITHUB_APP && a->app.scope && m && m->nfiles &&
-			write_one(c, a, m, lease, e))
+			write_one(c, a, m, lease, lease_id, e))
 			return -1;
 	}
 	return 0;
+}
+
+/* What another process is about at this moment is that one's to tell of. */
+static int queued(const struct token_pass *done, struct cl_err *e)
+{
+	if (!done->queued || !strcmp(done->why.slug, TOKEN_BUSY))
+		return 0;
+	*e = done->why;
+	return -1;
+}
+
+/* A token of which its holder has the text: by its row, or where it has none by that text. */
+static int end_given(struct keyed *k, const struct store_app_token *row, struct lease_text token,
+	const char *lease_id, const char *reason, struct cl_err *e)
+{
+	const struct token_given given = {token.p, token.len, row->base_url};
+	char sum[CL_SHA256_HEX];
+	const struct store_token_filter kept = {.sum = sum};
+	struct token_pass done;
+	int64_t n;
+
+	cl_sha256_hex(token.p, token.len, sum);
+	if (store_token_count(k->store, &kept, &n, e))
+		return -1;
+	if (!n)
+		return end_one(k, row, token, lease_id, reason, e);
+	return store_token_end(k->store, &kept, reason, e) ||
+			       token_replay(k, &kept, &given, 1, &done, e)
+		       ? -1
+		       : queued(&done, e);
 }
 
 void app_token_settle(struct lease_case *c, const char *lease_id)
@@ -180,7 +237,7 @@ void app_token_settle(struct lease_case *c, const char *lease_id)
 
 		if (s->is && material_of(c, s->is)) {
 			if (s->before.len)
-				(void)end_one(c->k, &s->row, text_of(&s->before), lease_id,
+				(void)end_given(c->k, &s->row, text_of(&s->before), lease_id,
 					"replaced", &ignored);
 			continue;
 		}
@@ -219,19 +276,68 @@ static void lost(struct keyed *k, const struct store_app_token *row, const char 
 	forge_token_lost(k, &end);
 }
 
+static int is_kept(struct keyed *k, const char *sum, bool *kept, struct cl_err *e)
+{
+	const struct store_token_filter f = {.sum = sum};
+	int64_t n = 0;
+
+	if (store_token_count(k->store, &f, &n, e))
+		return -1;
+	*kept = n > 0;
+	return 0;
+}
+
+/* The text of one that is kept marks its row, whichever grant that stands under by now. */
+static int mark(
+	struct keyed *k, struct lease_text token, const char *reason, bool *kept, struct cl_err *e)
+{
+	char sum[CL_SHA256_HEX];
+	const struct store_token_filter f = {.sum = sum};
+
+	if (!token.len)
+		return 0;
+	cl_sha256_hex(token.p, token.len, sum);
+	return is_kept(k, sum, kept, e) || store_token_end(k->store, &f, reason, e) ? -1 : 0;
+}
+
+/* Whatever GitHub gave for that grant of the lease, whoever has it or never got it. */
+static int end_kept(struct keyed *k, const struct store_token_filter *f,
+	const struct token_given given[2], const char *reason, struct cl_err *e)
+{
+	struct token_pass done;
+
+	return store_token_end(k->store, f, reason, e) || token_replay(k, f, given, 2, &done, e)
+		       ? -1
+		       : queued(&done, e);
+}
+
 int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 	struct lease_text token, struct lease_text before, const char *reason, struct cl_err *e)
 {
+	const struct store_token_filter of = {.lease_id = lease_id, .grant_id = grant_id};
 	struct finding f = {grant_id, STORE_APP_TOKEN_INIT};
+	bool known = false, kept = false, kept_before = false;
 	struct cl_err ignored;
-	int rc = store_app_token_each(k->store, lease_id, find_row, &f, e);
+	int rc;
 
-	if (!rc && f.row.grant_id) {
-		if (before.len)
+	if (store_app_token_each(k->store, lease_id, find_row, &f, e) ||
+		(f.row.sum && is_kept(k, f.row.sum, &known, e)) ||
+		mark(k, token, reason, &kept, e) || mark(k, before, reason, &kept_before, e)) {
+		store_app_token_release(&f.row);
+		return -1;
+	}
+	rc = end_kept(k, &of,
+		(const struct token_given[]){{token.p, token.len, f.row.base_url},
+			{before.p, before.len, f.row.base_url}},
+		reason, e);
+	if (f.row.grant_id) {
+		if (before.len && !kept_before)
 			(void)end_one(k, &f.row, before, lease_id, reason, &ignored);
-		if (token.len)
-			rc = end_one(k, &f.row, token, lease_id, reason, e);
-		else
+		if (token.len && !kept && end_one(k, &f.row, token, lease_id, reason, &ignored)) {
+			*e = ignored;
+			rc = -1;
+		}
+		if (!token.len && !known)
 			lost(k, &f.row, lease_id);
 		(void)store_app_token_drop(k->store, f.row.lease, grant_id, &ignored);
 	}

@@ -2,15 +2,16 @@
 /*
  * The tokens of GitHub Apps in a lease's life: asked for when it is taken, replaced before they end
  * when it is renewed, destroyed when it or a grant of it ends. Their holder has them in the files of
- * the lease (work/delivery.h) and nobody else has them at all: whoever renews or destroys one reads it
- * there, and knows it by its sum. For the files of lib/work that take and renew leases, and for who
- * supervises a run.
+ * the lease (work/delivery.h), where whoever renews one reads it and knows it by its sum; the hub has
+ * them sealed, so that they can be destroyed whatever becomes of the holder (work/token.h). For the
+ * files of lib/work that take and renew leases, and for who supervises a run.
  */
 #ifndef WORK_APP_TOKEN_H
 #define WORK_APP_TOKEN_H
 
 #include "store/app_token.h"
 #include "work/lease.h"
+#include "work/lease_ask.h"
 #include "work/rundir.h"
 
 /* What a lease that is renewed has out. */
@@ -44,7 +45,8 @@ int app_token_offer(struct lease_case *c, struct lease_aimed *a, struct cl_err *
 /* Those that were asked for and are not delivered are destroyed: all, or those of refused grants. */
 void app_token_undo(const struct lease_case *c, bool all, const char *reason);
 /* Writes what is out now, in the transaction that writes the lease. */
-int app_token_write(const struct lease_case *c, int64_t lease, struct cl_err *e);
+int app_token_write(
+	const struct lease_case *c, int64_t lease, const char *lease_id, struct cl_err *e);
 /* Once that is committed: destroys what the lease that was renewed has no more. */
 void app_token_settle(struct lease_case *c, const char *lease_id);
 
@@ -55,14 +57,16 @@ void app_slots_take(struct store *s, const char *lease_id, const struct rundir *
 	const struct lease *l, struct app_slots *out);
 
 /*
- * Destroys each token by a child of cloop-secret, with an audit row; a token that nobody knows any
- * more has a row that says until when it lives. Best effort: *failed counts.
+ * Destroys each token by a child of cloop-secret, with an audit row. Best effort: *failed counts those
+ * that GitHub did not destroy, which stay queued (work/token.h).
  */
-void app_slots_end(const char *hub_dir, const char *lease_id, const struct app_slots *s,
+void app_slots_end(const struct lease_ask *ask, const char *lease_id, const struct app_slots *s,
 	const char *reason, size_t *failed);
 /*
- * What that child does with the token of a grant and the one before it, either of which may be empty.
- * Nothing is known of the token afterwards, whatever became of it.
+ * What that child does with whatever GitHub gave for a grant of a lease, also what its holder never
+ * got. The two texts are what the holder has, either of which may be empty; they are all there is of
+ * tokens that were asked for before the hub kept them. The lease has none afterwards; -1 where GitHub
+ * did not destroy one, which stays queued.
  */
 int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 	struct lease_text token, struct lease_text before, const char *reason, struct cl_err *e);

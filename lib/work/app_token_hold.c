@@ -148,10 +148,12 @@ static int end_request(const struct app_slot *v, const char *lease_id, const cha
 	return 0;
 }
 
-static int end_slot(const char *hub_dir, const char *lease_id, const struct app_slot *v,
+static int end_slot(const struct lease_ask *ask, const char *lease_id, const struct app_slot *v,
 	const char *reason, struct cl_err *e)
 {
-	cleanup_free char *path = cl_sibling("cloop-secret"), *dir = cl_strdup(hub_dir);
+	cleanup_free char *path = cl_sibling("cloop-secret"), *dir = cl_strdup(ask->hub_dir);
+	cleanup_strv struct cl_strv env = CL_STRV_INIT;
+	struct sys_pass key;
 	char *argv[] = {(char *)(uintptr_t) "cloop-secret", (char *)(uintptr_t) "-C", dir,
 		(char *)(uintptr_t) "drop", (char *)(uintptr_t) "--json", NULL};
 	cleanup_seal struct seal_buf in = SEAL_BUF_INIT;
@@ -159,6 +161,7 @@ static int end_slot(const char *hub_dir, const char *lease_id, const struct app_
 
 	if (end_request(v, lease_id, reason, &in, e))
 		return -1;
+	lease_ask_env(ask, &env, &key, &r.spawn);
 	r.spawn.path = path;
 	r.spawn.argv = argv;
 	r.spawn.new_session = true;
@@ -170,12 +173,12 @@ static int end_slot(const char *hub_dir, const char *lease_id, const struct app_
 	return r.status ? cl_fail(e, CL_EUNAVAIL, "a token was not destroyed") : 0;
 }
 
-void app_slots_end(const char *hub_dir, const char *lease_id, const struct app_slots *s,
+void app_slots_end(const struct lease_ask *ask, const char *lease_id, const struct app_slots *s,
 	const char *reason, size_t *failed)
 {
 	struct cl_err ignored; /* the audit trail has it */
 
 	*failed = 0;
 	for (size_t i = 0; i < s->n; i++)
-		*failed += end_slot(hub_dir, lease_id, &s->v[i], reason, &ignored) != 0;
+		*failed += end_slot(ask, lease_id, &s->v[i], reason, &ignored) != 0;
 }

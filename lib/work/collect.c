@@ -276,11 +276,12 @@ static int end_tokens(const struct store_lease *l, void *arg, struct cl_err *e)
 {
 	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
 	const struct ending *x = arg;
+	const struct lease_ask ask = {.hub_dir = x->s->hub_dir};
 	size_t failed;
 
 	(void)e;
 	app_slots_take(x->store, l->id, x->rd, NULL, &tokens);
-	app_slots_end(x->s->hub_dir, l->id, &tokens, "the run is over", &failed);
+	app_slots_end(&ask, l->id, &tokens, "the run is over", &failed);
 	return 0;
 }
 
@@ -325,23 +326,21 @@ static bool lost(struct store *store, const char *handle)
 	return left_over(store, handle) && access(rd.dir, F_OK) && errno == ENOENT;
 }
 
-/*
- * A token that went with the folder cannot be ended any more: the audit trail gets to know until
- * when it lives.
- */
+/* A token that went with the folder is ended by what the hub kept of it. */
 static int end_lost(const char *lease_id, const char *sandbox, void *arg, struct cl_err *e)
 {
 	cleanup_app_slots struct app_slots tokens = APP_SLOTS_INIT;
 	const struct lost *x = arg;
+	const struct lease_ask ask = {.hub_dir = x->s->hub_dir};
 	size_t failed;
 
 	if (sandbox && !lost(x->store, sandbox))
 		return 0;
 	if (app_slots_find(x->store, lease_id, &tokens, e))
 		return -1;
-	app_slots_end(x->s->hub_dir, lease_id, &tokens, "the run is over", &failed);
+	app_slots_end(&ask, lease_id, &tokens, "the run is over", &failed);
 	x->s->collected++;
-	sweep_did(x->s, "recorded the tokens of lease %s, which nobody has any more", lease_id);
+	sweep_did(x->s, "ended the tokens of lease %s, which nobody holds any more", lease_id);
 	return 0;
 }
 

@@ -152,7 +152,7 @@ int forge_token_mint(
 	return rc;
 }
 
-static int destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+int forge_token_destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e)
 {
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	json_t *o = json_object();
@@ -171,11 +171,9 @@ static void add_text(json_t *o, const char *key, const char *text)
 		(void)json_object_set_new(o, key, cl_json_string(text));
 }
 
-/* `why`: it was not destroyed; NULL: it was. */
-static void write_end(struct keyed *k, const struct forge_end *t, const char *why)
+int forge_token_write(struct keyed *k, const struct forge_end *t, const char *why, struct cl_err *e)
 {
 	json_t *detail = json_object();
-	struct cl_err ignored;
 	char when[32];
 
 	cl_format_time(t->expires_at, when);
@@ -188,31 +186,33 @@ static void write_end(struct keyed *k, const struct forge_end *t, const char *wh
 	(void)json_object_set_new(detail, "kind", json_string("github_app"));
 	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
 	add_text(detail, "reason", why ? why : t->reason);
-	/* Best effort: what became of the token does not depend on the row. */
-	(void)keyed_audit(k, "github_app.token_destroy", "secret", t->secret_id ? t->secret_id : "",
-		detail, &ignored);
+	return keyed_audit(k, "github_app.token_destroy", "secret",
+		t->secret_id ? t->secret_id : "", detail, e);
 }
 
 int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e)
 {
-	int rc = destroy(k, t, e);
+	int rc = forge_token_destroy(k, t, e);
+	struct cl_err ignored;
 	char when[32];
 
 	cl_format_time(t->expires_at, when);
 	if (rc)
 		(void)cl_wrap(e, "the token was not destroyed and lives until %s", when);
-	write_end(k, t, rc ? e->msg : NULL);
+	/* Best effort: what became of the token does not depend on the row. */
+	(void)forge_token_write(k, t, rc ? e->msg : NULL, &ignored);
 	return rc;
 }
 
 void forge_token_lost(struct keyed *k, const struct forge_end *t)
 {
 	cleanup_free char *why = NULL;
+	struct cl_err ignored;
 	char when[32];
 
 	cl_format_time(t->expires_at, when);
 	why = cl_asprintf("nobody has the token any more, so it lives until %s", when);
-	write_end(k, t, why);
+	(void)forge_token_write(k, t, why, &ignored);
 }
 
 int forge_discover(struct keyed *k, enum forge_list what, const char *secret_name,

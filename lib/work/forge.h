@@ -82,10 +82,14 @@ struct forge_end {
 	const char *reason; /* "released", "revoked", "refreshed", ... */
 };
 /*
- * Destroys it at GitHub and writes the audit row github_app.token_destroy, a denial that says until
- * when it lives where GitHub did not do it. One that is gone already counts as destroyed. Needs no
- * root key: keyed_without is enough. -1 with *e when it may live on.
+ * Destroys it at GitHub. One that is gone already counts as destroyed. Needs no root key: keyed_without
+ * is enough. -1 with *e when it may live on.
  */
+int forge_token_destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e);
+/* The audit row github_app.token_destroy; `why`: a denial with that reason. NULL: it was destroyed. */
+int forge_token_write(
+	struct keyed *k, const struct forge_end *t, const char *why, struct cl_err *e);
+/* Both; a denial says until when it lives. */
 int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e);
 
 /* The row of one whose text nobody has any more: it lives until its end. */

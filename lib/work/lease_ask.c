@@ -91,33 +91,42 @@ static int answer(struct talk *t, pid_t pid, bool renewed, struct lease **out, s
 	return -1;
 }
 
+void lease_ask_env(
+	const struct lease_ask *a, struct cl_strv *env, struct sys_pass *key, struct sys_spawn *s)
+{
+	cleanup_free char *base = work_run_base();
+
+	cl_strv_add(env, "PATH=" SYS_PATH);
+	cl_strv_addf(env, "CLOOP_RUN_DIR=%s", base);
+	if (a->key_file)
+		cl_strv_addf(env, "CLOOP_SECRET_KEY_FILE=%s", a->key_file);
+	if (a->key_fd) {
+		cl_strv_addf(env, KEY_PASS_ENV "=%d", KEY_PASS_FD);
+		*key = (struct sys_pass){a->key_fd, KEY_PASS_FD};
+		s->pass = key;
+		s->npass = 1;
+	}
+	s->envp = env->v;
+}
+
 static int ask(const struct lease_ask *a, const char *verb, const char *question,
 	struct lease **out, struct cl_err *e)
 {
 	cleanup_free char *path = cl_sibling("cloop-secret"), *dir = cl_strdup(a->hub_dir);
-	cleanup_free char *word = cl_strdup(verb), *base = work_run_base();
+	cleanup_free char *word = cl_strdup(verb);
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	char *argv[] = {(char *)"cloop-secret", (char *)"-C", dir, word, (char *)"--json", NULL};
 	cleanup_talk struct talk t = {-1, {-1, -1}, {-1, -1}};
 	struct sys_spawn s = SYS_SPAWN_INIT;
-	const struct sys_pass key = {a->key_fd, KEY_PASS_FD};
+	struct sys_pass key;
 	pid_t pid;
 
 	*out = NULL;
 	if (talk_open(&t, question, e))
 		return -1;
-	cl_strv_add(&env, "PATH=" SYS_PATH);
-	cl_strv_addf(&env, "CLOOP_RUN_DIR=%s", base);
-	if (a->key_file)
-		cl_strv_addf(&env, "CLOOP_SECRET_KEY_FILE=%s", a->key_file);
-	if (a->key_fd) {
-		cl_strv_addf(&env, KEY_PASS_ENV "=%d", KEY_PASS_FD);
-		s.pass = &key;
-		s.npass = 1;
-	}
+	lease_ask_env(a, &env, &key, &s);
 	s.path = path;
 	s.argv = argv;
-	s.envp = env.v;
 	s.in = t.in;
 	s.out = t.out[1];
 	s.err = t.err[1];

@@ -6,6 +6,7 @@
 #ifndef WORK_LEASE_ASK_H
 #define WORK_LEASE_ASK_H
 
+#include "sys/proc.h"
 #include "work/lease.h"
 
 struct lease_ask {
@@ -15,6 +16,13 @@ struct lease_ask {
 	const char *key_file;
 	int key_fd;
 };
+
+/*
+ * What any child of cloop-secret is started with, so that it finds the key where it is: fills `env`
+ * and `key`, which the caller keeps until the child runs, and names them in `s`.
+ */
+void lease_ask_env(
+	const struct lease_ask *a, struct cl_strv *env, struct sys_pass *key, struct sys_spawn *s);
 
 /* As lease_take; `labels` and `now` of the request are the child's to find. */
 int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,

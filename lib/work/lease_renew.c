@@ -180,8 +180,9 @@ static int write_rows(struct renewal *r, struct cl_err *e)
 	rc = store_begin(r->k->store, &t, e) ||
 	     (n ? store_lease_renew(r->k->store, &r->row, holds, n, &r->won, e) : end_empty(r, e));
 	free(holds);
-	if (rc || (r->won && (write_holds(r, e) || app_token_write(&r->c, r->row.seq, e) ||
-				     lease_write_rows(&r->c, "secret.renew", &r->row, e))))
+	if (rc ||
+		(r->won && (write_holds(r, e) || app_token_write(&r->c, r->row.seq, r->row.id, e) ||
+				   lease_write_rows(&r->c, "secret.renew", &r->row, e))))
 		return -1;
 	return store_commit(&t, e);
 }

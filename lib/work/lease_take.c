@@ -177,7 +177,7 @@ static int write_lease(struct lease_case *c, struct store_lease *l, bool *won, s
 	*won = true;
 	if (!rc && l->id)
 		rc = store_lease_insert(c->k->store, l, holds, c->lease.nmaterials, won, e) ||
-		     (*won && app_token_write(c, l->seq, e));
+		     (*won && app_token_write(c, l->seq, l->id, e));
 	free(holds);
 	if (rc || (*won && lease_write_rows(c, "secret.lease", l, e)))
 		return -1;

@@ -128,9 +128,11 @@ void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
+/* shim_lent.c: how its children of cloop-secret find hub and key; borrows of the job. */
+struct lease_ask shim_asking(const struct shim *s);
 /*
- * shim_tokens.c: what its files have of tokens, before they are wiped (afterwards nobody has them);
- * `l` is a lease that was not delivered, or NULL.
+ * shim_tokens.c: what its files have of tokens, before they are wiped (afterwards only the hub has
+ * them); `l` is a lease that was not delivered, or NULL.
  */
 void shim_tokens_take(struct shim *s, const struct lease *l, struct app_slots *out);
 /* Destroys them at GitHub, which may take a minute for each. */

@@ -146,7 +146,7 @@ static void plan_renewal(struct shim *s, int64_t expires_at)
 	s->due.look = sys_mono_ms() + LOOK_MS;
 }
 
-static struct lease_ask asking(const struct shim *s)
+struct lease_ask shim_asking(const struct shim *s)
 {
 	return (struct lease_ask){
 		.hub_dir = s->job.hub, .key_file = s->job.key_file, .key_fd = s->job.key_fd};
@@ -160,7 +160,7 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 		.project = row->project,
 		.executor = row->executor_id,
 		.pick = s->job.pick};
-	const struct lease_ask ask = asking(s);
+	const struct lease_ask ask = shim_asking(s);
 	cleanup_held struct lease *l = NULL;
 	struct parts p;
 	int rc;
@@ -228,7 +228,7 @@ int shim_lent_scrubber(struct shim *s, struct scrub **out, struct cl_err *e)
 static void *renewal(void *arg)
 {
 	struct shim *s = arg;
-	const struct lease_ask ask = asking(s);
+	const struct lease_ask ask = shim_asking(s);
 	uint64_t one = 1;
 
 	s->lent.failed = lease_ask_renew(&ask, s->lent.id, &s->lent.got, &s->lent.err) != 0;

@@ -11,7 +11,8 @@ struct shim_ending {
 	pthread_t thread;
 	atomic_bool done;
 	struct app_slots tokens;
-	char *hub, *lease_id;
+	struct lease_ask ask; /* of the job, which outlives the thread */
+	char *lease_id;
 	const char *reason;
 	size_t failed; /* the thread's until it is done */
 	int notify;
@@ -27,16 +28,18 @@ static void say(struct shim *s, size_t failed)
 {
 	if (failed)
 		shim_note(s, "lease",
-			"%zu tokens could not be destroyed at GitHub and live until their end; the "
-			"audit trail has it as github_app.token_destroy",
+			"%zu tokens were not destroyed at GitHub and are tried again at each sweep "
+			"until "
+			"they end; the audit trail has it as github_app.token_destroy",
 			failed);
 }
 
 void shim_tokens_end(struct shim *s, const struct app_slots *tokens, const char *reason)
 {
+	const struct lease_ask ask = shim_asking(s);
 	size_t failed;
 
-	app_slots_end(s->job.hub, s->lent.id, tokens, reason, &failed);
+	app_slots_end(&ask, s->lent.id, tokens, reason, &failed);
 	say(s, failed);
 }
 
@@ -45,7 +48,7 @@ static void *end_them(void *arg)
 	struct shim_ending *x = arg;
 	uint64_t one = 1;
 
-	app_slots_end(x->hub, x->lease_id, &x->tokens, x->reason, &x->failed);
+	app_slots_end(&x->ask, x->lease_id, &x->tokens, x->reason, &x->failed);
 	atomic_store(&x->done, true);
 	(void)!write(x->notify, &one, sizeof(one));
 	return NULL;
@@ -54,7 +57,6 @@ static void *end_them(void *arg)
 static void ending_free(struct shim_ending *x)
 {
 	app_slots_release(&x->tokens);
-	free(x->hub);
 	free(x->lease_id);
 	free(x);
 }
@@ -69,7 +71,7 @@ void shim_tokens_end_aside(struct shim *s, struct app_slots *take_tokens, const 
 	x = cl_calloc(1, sizeof(*x));
 	x->tokens = *take_tokens;
 	*take_tokens = APP_SLOTS_INIT;
-	x->hub = cl_strdup(s->job.hub);
+	x->ask = shim_asking(s);
 	x->lease_id = cl_strdup(s->lent.id);
 	x->reason = reason;
 	x->notify = s->notify;

@@ -2,15 +2,21 @@
 #include "work/sweep_internal.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cli.h"
 #include "store/journal.h"
+#include "store/token.h"
 #include "sys/clock.h"
 #include "work/driver.h"
+#include "work/lease_ask.h"
 #include "work/revoke.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* cloop-secret bounds itself; this is for one that does not. */
+#define TOKENS_MS 90000
 
 static const struct {
 	const char *name;
@@ -132,6 +138,49 @@ void sweep_adopt(struct sweep *s, struct store *store)
 
 /* ---- leases: what lapsed, what its run has left, and what was taken back and is still held ---- */
 
+/* Tokens that are to end are opened, and GitHub asked, by a process that may have the key. */
+static int end_tokens(const struct sweep *s, struct cl_err *e)
+{
+	const struct lease_ask ask = {.hub_dir = s->hub_dir};
+	cleanup_free char *path = cl_sibling("cloop-secret"), *dir = cl_strdup(s->hub_dir);
+	char *argv[] = {(char *)(uintptr_t) "cloop-secret", (char *)(uintptr_t) "-C", dir,
+		(char *)(uintptr_t) "sweep", (char *)(uintptr_t) "--json", NULL};
+	cleanup_strv struct cl_strv env = CL_STRV_INIT;
+	cleanup_free char *first = NULL;
+	cleanup_run struct sys_run r = SYS_RUN_INIT;
+	struct sys_pass key;
+
+	lease_ask_env(&ask, &env, &key, &r.spawn);
+	r.spawn.path = path;
+	r.spawn.argv = argv;
+	r.spawn.new_session = true;
+	r.timeout_ms = TOKENS_MS;
+	if (sys_run(&r, e))
+		return -1;
+	first = sys_first_line(&r.err);
+	return r.status ? cl_fail(e, CL_EUNAVAIL, "cloop-secret sweep ended with status %d%s%s",
+				  r.status, first ? ": " : "", first ? first : "")
+			: 0;
+}
+
+/* The guardian stays while one is queued: nobody else comes by. */
+static void tokens(struct sweep *s, struct store *store)
+{
+	const struct store_token_filter due = {.due = sys_now_ms()};
+	int64_t before = 0, left = 0;
+	struct cl_err e;
+
+	if (store_token_count(store, &due, &before, &e) || (before && end_tokens(s, &e)) ||
+		(before && store_token_count(store, &due, &left, &e)))
+		sweep_trouble(s, "tokens", &e);
+	s->waiting = (size_t)left;
+	if (before > left)
+		sweep_did(s, "ended %lld tokens of GitHub Apps", (long long)(before - left));
+	if (left)
+		sweep_did(s, "%lld tokens of GitHub Apps are queued to be destroyed",
+			(long long)left);
+}
+
 void sweep_leases(struct sweep *s, struct store *store)
 {
 	const struct lease_actor who = {"sweep", sys_now_ms()};
@@ -145,6 +194,7 @@ void sweep_leases(struct sweep *s, struct store *store)
 	s->collected += (size_t)(d.expired + d.orphans);
 	if (d.expired + d.orphans)
 		sweep_did(s, "ended %lld leases", (long long)(d.expired + d.orphans));
+	tokens(s, store);
 }
 
 static int count(const struct store_handle *h, void *arg, struct cl_err *e)
@@ -159,7 +209,7 @@ int sweep_pass(struct sweep *s, struct cl_err *e)
 {
 	cleanup_store struct store *store = NULL;
 
-	s->live = s->adopted = s->lost = s->collected = 0;
+	s->live = s->waiting = s->adopted = s->lost = s->collected = 0;
 	if (store_open(s->state_path, STORE_RW, &store, e) ||
 		store_handle_each(store, NULL, false, count, &s->live, e))
 		return -1;

@@ -51,6 +51,7 @@ struct sweep {
 	const struct cl_doc *cfg_doc;
 	/* out */
 	size_t live, adopted, lost, collected;
+	size_t waiting;          /* tokens that GitHub has not destroyed yet */
 	struct cl_strv notes;    /* one line for each thing done */
 	struct cl_strv troubles; /* what could not be done; the pass went on */
 };

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/token.h"
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/sha256.h"
+#include "store/key.h"
+#include "sys/clock.h"
+#include "sys/id.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* As secrets: the keys may rotate between sealing and writing. */
+#define TRIES 10
+/* GitHub has ten seconds for each, and who asks has a minute for all of it. */
+#define PASS_MS 40000
+/* Nobody else asks for a token while somebody waits for GitHub's answer. */
+#define APART_MS 15000
+
+/* ---- a new one ---- */
+
+/* The address, a newline, the token. */
+static int payload(const struct forge_token *t, struct seal_buf *out, struct cl_err *e)
+{
+	size_t n = strlen(t->base_url);
+
+	if (seal_buf_make(out, n + 1 + t->token.len, e))
+		return -1;
+	memcpy(out->p, t->base_url, n);
+	out->p[n] = '\n';
+	memcpy(out->p + n + 1, t->token.p, t->token.len);
+	out->len = n + 1 + t->token.len;
+	return 0;
+}
+
+static int put(struct keyed *k, struct store_token *row, const struct seal_buf *plain, bool *won,
+	struct cl_err *e)
+{
+	cleanup_sealed_row struct store_sealed sealed = {0};
+
+	if (seal_ring_seal(k->ring, STORE_TOKENS, row->id, plain->p, plain->len, &sealed, e))
+		return -1;
+	free(row->key_id);
+	free(row->wrapped);
+	free(row->sealed);
+	row->key_id = cl_steal(&sealed.key_id);
+	row->wrapped = cl_steal(&sealed.wrapped);
+	row->sealed = cl_steal(&sealed.sealed);
+	return store_token_add(k->store, row, won, e);
+}
+
+int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_id,
+	const char *secret_id, const char *secret_name, struct cl_err *e)
+{
+	cleanup_token_row struct store_token row = STORE_TOKEN_INIT;
+	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
+	char id[32], sum[CL_SHA256_HEX];
+	bool won = false;
+
+	if (sys_new_id("tok_", 24, id, sizeof(id), e) || payload(t, &plain, e))
+		return -1;
+	cl_sha256_hex(t->token.p, t->token.len, sum);
+	row = (struct store_token){.id = cl_strdup(id),
+		.sum = cl_strdup(sum),
+		.grant_id = cl_strdup(grant_id),
+		.secret_id = cl_strdup(secret_id),
+		.secret_name = cl_strdup(secret_name),
+		.created_at = sys_now_ms(),
+		.expires_at = t->expires_at * 1000};
+	for (int i = 0; i < TRIES && !won; i++)
+		if (put(k, &row, &plain, &won, e))
+			return -1;
+	return won ? 0 : cl_fail(e, CL_EBUSY, "the keys rotate too fast; try again");
+}
+
+/* ---- one that ends ---- */
+
+struct replay {
+	struct keyed *k;
+	const struct token_given *given;
+	size_t ngiven;
+	struct token_pass *out;
+	int64_t until;
+	bool tried_key;
+	struct cl_err no_key;  /* why there is none */
+	struct cl_strv silent; /* addresses that do not answer now */
+};
+
+static struct forge_end end_of(const struct store_token *t)
+{
+	return (struct forge_end){.expires_at = t->expires_at / 1000,
+		.secret_id = t->secret_id,
+		.secret_name = t->secret_name,
+		.grant_id = t->grant_id,
+		.lease_id = t->lease_id,
+		.reason = t->ends ? t->ends : "what it was lent to is over"};
+}
+
+static void queue(struct replay *r, const struct store_token *t, const struct cl_err *why)
+{
+	r->out->queued++;
+	if (t->expires_at > r->out->last)
+		r->out->last = t->expires_at;
+	r->out->why = *why;
+}
+
+/* It is wiped, and the audit trail has it, in one transaction; once, whoever came to it together. */
+static int forget(struct replay *r, const struct store_token *t, const char *why, struct cl_err *e)
+{
+	const struct forge_end end = end_of(t);
+	cleanup_txn struct store_txn txn = {0};
+	bool won;
+
+	if (store_begin(r->k->store, &txn, e) || store_token_forget(r->k->store, t, &won, e) ||
+		(won && forge_token_write(r->k, &end, why, e)))
+		return -1;
+	return store_commit(&txn, e);
+}
+
+static int lapsed(struct replay *r, const struct store_token *t, struct cl_err *e)
+{
+	cleanup_free char *why = NULL;
+	char when[32];
+
+	cl_format_time(t->expires_at / 1000, when);
+	if (t->error)
+		why = cl_asprintf("it ended by itself at %s, not destroyed after %lld tries: %s",
+			when, (long long)t->tries, t->error);
+	else
+		why = cl_asprintf("it ended by itself at %s", when);
+	r->out->lapsed++;
+	return forget(r, t, why, e);
+}
+
+/* The ring, when there is a key: asked for once, and only where a token is to be opened. */
+static struct seal_ring *ring(struct replay *r)
+{
+	if (!r->k->ring && !r->tried_key && !keyed_root(r->k, &r->no_key))
+		seal_ring_peek(r->k->store, &r->k->root, &r->k->ring);
+	r->tried_key = true;
+	return r->k->ring;
+}
+
+static const struct token_given *given_for(const struct replay *r, const struct store_token *t)
+{
+	char sum[CL_SHA256_HEX];
+
+	for (size_t i = 0; i < r->ngiven; i++) {
+		cl_sha256_hex(r->given[i].p ? r->given[i].p : "", r->given[i].len, sum);
+		if (r->given[i].base_url && !strcmp(sum, t->sum))
+			return &r->given[i];
+	}
+	return NULL;
+}
+
+/* The sealed one comes first: nobody without the key had a say in where it is sent. */
+static int open_token(struct replay *r, const struct store_token *t, struct seal_buf *plain,
+	struct forge_end *end, struct cl_err *e)
+{
+	const struct store_sealed row = {t->id, t->key_id, t->wrapped, t->sealed};
+	const struct token_given *given = given_for(r, t);
+	char *line;
+
+	if (ring(r)) {
+		if (!seal_ring_unseal(r->k->ring, STORE_TOKENS, &row, "a token", plain, e)) {
+			line = (char *)plain->p;
+			end->base_url = line;
+			line += strcspn(line, "\n");
+			if (!*line)
+				return cl_fail(e, CL_EDATA, "what was sealed is no token");
+			*line = '\0';
+			end->token = line + 1;
+			end->len = plain->len - (size_t)(end->token - (const char *)plain->p);
+			return 0;
+		}
+	} else {
+		*e = r->no_key;
+	}
+	if (!given)
+		return -1;
+	end->base_url = given->base_url;
+	end->token = given->p;
+	end->len = given->len;
+	return 0;
+}
+
+/* The first time that it fails is told of; the row has the last. */
+static int not_yet(struct replay *r, const struct store_token *t, struct cl_err *why, bool asked,
+	struct cl_err *e)
+{
+	const struct forge_end end = end_of(t);
+	cleanup_txn struct store_txn txn = {0};
+	char when[32];
+
+	cl_format_time(t->expires_at / 1000, when);
+	(void)cl_wrap(
+		why, "the token was not destroyed and lives until %s; it is tried again", when);
+	if (asked)
+		(void)cl_fix(why, "each sweep tries again; by hand: cloop secret sweep");
+	queue(r, t, why);
+	if (store_begin(r->k->store, &txn, e) ||
+		store_token_failed(r->k->store, t->id, why->msg, e) ||
+		(asked && !t->error && forge_token_write(r->k, &end, why->msg, e)))
+		return -1;
+	return store_commit(&txn, e);
+}
+
+static int destroy(struct replay *r, const struct store_token *t, struct cl_err *e)
+{
+	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
+	struct forge_end end = end_of(t);
+	struct cl_err why;
+	bool turn = false;
+
+	if (open_token(r, t, &plain, &end, &why))
+		return not_yet(r, t, &why, false, e);
+	if (cl_strv_has(&r->silent, end.base_url)) {
+		queue(r, t, &r->out->why);
+		return 0;
+	}
+	if (sys_mono_ms() < r->until &&
+		store_token_try(r->k->store, t->id, sys_now_ms(), APART_MS, &turn, e))
+		return -1;
+	if (!turn) {
+		(void)cl_fail(&why, CL_EBUSY, "another process asks GitHub at this moment");
+		(void)cl_slug(&why, TOKEN_BUSY);
+		queue(r, t, &why);
+		return 0;
+	}
+	if (!forge_token_destroy(r->k, &end, &why)) {
+		r->out->destroyed++;
+		return forget(r, t, NULL, e);
+	}
+	if (forge_retry(&why))
+		cl_strv_add(&r->silent, end.base_url);
+	return not_yet(r, t, &why, true, e);
+}
+
+static int one(const struct store_token *t, void *arg, struct cl_err *e)
+{
+	struct replay *r = arg;
+
+	return t->expires_at <= sys_now_ms() ? lapsed(r, t, e) : destroy(r, t, e);
+}
+
+int token_replay(struct keyed *k, const struct store_token_filter *f,
+	const struct token_given *given, size_t n, struct token_pass *out, struct cl_err *e)
+{
+	struct replay r = {.k = k,
+		.given = given,
+		.ngiven = n,
+		.out = out,
+		.until = sys_mono_ms() + PASS_MS,
+		.silent = CL_STRV_INIT};
+	int rc;
+
+	*out = (struct token_pass){0};
+	rc = store_token_each(k->store, f, one, &r, e);
+	cl_strv_release(&r.silent);
+	return rc;
+}
+
+/* ---- waiting ---- */
+
+struct looking {
+	int64_t free, busy;
+};
+
+static int look(const struct store_token *t, void *arg, struct cl_err *e)
+{
+	struct looking *l = arg;
+
+	(void)e;
+	/* One that failed once is the sweep's. */
+	l->busy += !t->error && t->tried_at;
+	l->free += !t->error && !t->tried_at;
+	return 0;
+}
+
+static int still(const struct store_token *t, void *arg, struct cl_err *e)
+{
+	struct token_pass *p = arg;
+
+	(void)e;
+	p->queued++;
+	if (t->expires_at > p->last)
+		p->last = t->expires_at;
+	if (t->error)
+		(void)cl_fail(&p->why, CL_EUNAVAIL, "%s", t->error);
+	return 0;
+}
+
+int token_wait(struct keyed *k, const struct store_token_filter *f, int64_t until,
+	struct token_pass *out, struct cl_err *e)
+{
+	struct token_pass ignored;
+
+	*out = (struct token_pass){0};
+	for (;;) {
+		struct looking l = {0};
+
+		if (store_token_each(k->store, f, look, &l, e))
+			return -1;
+		if ((!l.free && !l.busy) || sys_mono_ms() >= until)
+			break;
+		if (l.free && token_replay(k, f, NULL, 0, &ignored, e))
+			return -1;
+		sys_sleep_ms(50);
+	}
+	return store_token_each(k->store, f, still, out, e);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/*
+ * Tokens of GitHub Apps as the hub keeps them: sealed from the moment that GitHub gave one, so that it
+ * can be destroyed by whoever has the key, and queued until GitHub has done it or it ends by itself
+ * (an hour at most). What a lease delivers of them is work/app_token.h's.
+ */
+#ifndef WORK_TOKEN_H
+#define WORK_TOKEN_H
+
+#include "store/token.h"
+#include "work/forge.h"
+#include "work/keyed.h"
+
+/*
+ * Seals and writes down what GitHub just gave, in a transaction of its own: from here on it is found
+ * by its sum (SHA-256, hex) and destroyed, unless a lease stands on it. Needs the key (keyed_open).
+ */
+int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_id,
+	const char *secret_id, const char *secret_name, struct cl_err *e);
+
+/* A token as its holder gave it back, for who has no key to open the sealed one with. Borrowed. */
+struct token_given {
+	const char *p;
+	size_t len;
+	const char *base_url;
+};
+
+/* The slug of `why` below where another process is about the token at this moment. */
+#define TOKEN_BUSY "token_busy"
+
+/* What one pass over the queue did. */
+struct token_pass {
+	int64_t destroyed, queued, lapsed;
+	int64_t last;      /* when the last of the queued ones ends by itself; Unix milliseconds */
+	struct cl_err why; /* of a queued one */
+};
+
+/*
+ * Has each token of the filter destroyed and forgets it; what has ended by itself is forgotten, what
+ * GitHub does not destroy stays, with why. Opens the key as far as it is there (DECISIONS K9): without
+ * one only what is `given` (n of them) is asked for. Rows are written in the audit trail. Waits for
+ * GitHub, a minute at most. -1 only when the store cannot be used.
+ */
+int token_replay(struct keyed *k, const struct store_token_filter *f,
+	const struct token_given *given, size_t n, struct token_pass *out, struct cl_err *e);
+
+/*
+ * After a revocation: has tokens of the filter destroyed that no holder is about, and waits for those
+ * that one is about, until `until` (sys_mono_ms). *out says what is queued then.
+ */
+int token_wait(struct keyed *k, const struct store_token_filter *f, int64_t until,
+	struct token_pass *out, struct cl_err *e);
+
+#endif

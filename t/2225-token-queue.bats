@@ -1,0 +1,353 @@
+#!/usr/bin/env bats
+# An installation token that GitHub does not destroy when it is asked to: sealed in the hub, asked for
+# again by each sweep until GitHub says that it is gone or its hour is over, and then nowhere. Nothing is
+# lost by a process that is killed at any of its writes, and nothing stays.
+# shellcheck disable=SC2030,SC2031,SC2034,SC2154,SC2317 # each test is a subshell; the harness calls and sets
+load lib/common
+load lib/forge
+load lib/faults
+
+RUN=run_0123456789abcdef01234567
+
+setup_file() {
+	need openssl jq python3 sqlite3
+	export F=$BATS_FILE_TMPDIR/forge
+	forge_start "$F"
+}
+teardown_file() { forge_stop "$F"; }
+
+setup() {
+	D=$BATS_TEST_TMPDIR
+	export CLOOP_HUBS=$D/hubs HOME=$D/home CLOOP_RUN_DIR=$D/run
+	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
+	hub=$D/hub app=$D/app
+	db=$hub/.cloop/state.db
+	cloop -C "$hub" hub bootstrap >/dev/null
+	export CLOOP_DIR=$hub
+	sed -i "/^secrets:/a\\  github:\\n    ca_file: $F/ca.pem" "$hub/.cloop/config.yaml"
+	# Beside each of them is the part that speaks to GitHub: cloop-secret as it is, and as faults find it.
+	mkdir -p "$app" "$D/bin" "$D/load"
+	ln -s "$BIN"/cloop-secret "$D/bin/"
+	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
+	cp "$BUILD_DIR/t/loads/cloop-secret" "$D/load/"
+	ln -s "$BIN/cloop-forge" "$D/load/"
+	rm -f "$F/go"
+	modes
+	forget
+	forge_app "$F" | cloop secret mint deploy-app --kind github_app >/dev/null
+	id=$(cloop secret grant deploy-app --to "project:$app" --repos acme/tool --json | jq -r .id)
+}
+
+sql() { sqlite3 -cmd '.timeout 10000' "$db" "$1"; }
+ends() { cloop hub audit list --action github_app.token_destroy --json | jq -r '.detail | .decision + " " + .reason'; }
+queued() { sql "SELECT count(*) FROM token"; }
+take() {
+	exits 0 "$D/bin/leasetool" take "$hub" "$app" container $RUN
+	lease=$(jq -r .id <<< "$output")
+	token=$(jq -r '[.items[].files["github-token"] // empty][0].data | rtrimstr("\n")' <<< "$output")
+}
+question() { printf '{"lease_id":"%s","grant_id":"%s","reason":"released"}\n%s\n%s\n' "$lease" "$id" "$1" "${2:-}"; }
+drop() { question "$@" | cloop secret drop; }
+# The run is over, whoever says so.
+over() { "$BUILD_DIR/t/lib/leasetool" release "$db" "$lease"; }
+# As if the last try was a while ago.
+later() { sql "UPDATE token SET tried_at = tried_at - 60000"; }
+sweep() { cloop secret sweep --json | jq -c .tokens; }
+counts() { jq -c '[.destroyed, .queued, .lapsed]'; }
+not_plain() { if grep -rqaE 'ghs_|PRIVATE KEY' "$hub/.cloop"; then false; fi; }
+# Takes a lease whose token GitHub does not destroy.
+stuck() {
+	take
+	over
+	modes "destroy ${1:-500}"
+	run --separate-stderr drop "$token"
+	[ "$status" != 0 ]
+	has "$stderr" "it is tried again"
+}
+
+@test "a token that GitHub does not destroy is queued, sealed, and told of wherever it matters" {
+	stuck
+	same "$(queued)" 1
+	not_plain
+	has "$(ends)" "deny the token was not destroyed and lives until 20"
+	exits 0 cloop secret leases
+	has "$output" "$lease"
+	has "$output" "token queued"
+	has "$output" "1 token(s) that GitHub has not destroyed yet: each sweep tries again"
+	exits 0 cloop secret leases --json
+	same "$(jq -r '.queued_tokens[] | .grant_id + " " + (.tries | tostring)' <<< "$output")" "$id 1"
+	exits 0 cloop secret blast deploy-app
+	has "$output" "1 token(s) of it are queued: GitHub has not destroyed them yet"
+	has "$output" "gone by 20"
+	exits 1 cloop secret revoke "$id" --wait 5s
+	has "$output" "1 token(s) that GitHub has not destroyed: queued, and tried again at each sweep until 20"
+	exits 1 cloop secret revoke "$id" --wait 5s --json
+	same "$(jq -r '.queued_tokens | length' <<< "$output")" 1
+	same "$(cloop hub key status --json | jq -c '.sets[] | select(.set == "tokens") | [.rows, .awaiting_rotation]')" '[1,0]'
+}
+
+@test "each sweep asks again until GitHub says that it is gone, and then nothing is left of it" {
+	for how in 500 503 429 forbidden hangup redirect; do
+		modes
+		stuck "$how"
+		later
+		same "$how $(sweep | counts)" "$how [0,1,0]"
+		# Another one at the same time asks nobody.
+		same "$(sweep | jq -r .queued)" 1
+		later
+		exits 0 cloop secret sweep
+		has "$output" "tokens of GitHub Apps: 0 destroyed, 0 ended by themselves, 1 queued"
+		has "$output" "tried again at each sweep, until 20"
+		later
+		modes
+		same "$(sweep | counts)" '[1,0,0]'
+		same "$(alive)" 0
+		same "$(queued)" 0
+	done
+	# The first failure and the end, however many tries lie between.
+	same "$(ends | cut -d ' ' -f 1 | sort | uniq -c | xargs)" "6 allow 6 deny"
+	has "$(ends)" "allow released"
+	same "$(sweep | counts)" '[0,0,0]'
+	exits 0 cloop hub audit verify
+	for gone in 401 404; do
+		modes
+		stuck
+		later
+		modes "destroy $gone"
+		same "$(sweep | jq .destroyed)$(queued)" 10
+	done
+}
+
+@test "cloop sweep does so too, and a guardian stays for it" {
+	stuck
+	later
+	exits 0 cloop sweep --only leases
+	has "$output" "1 tokens of GitHub Apps are queued to be destroyed"
+	later
+	cloop sweep --guardian > "$D/guardian" 2>&1 3>&- &
+	pid=$!
+	tried() { [ "$(sql 'SELECT tries FROM token')" -gt 2 ]; }
+	wait_for tried
+	kill -0 $pid
+	modes
+	later
+	kill $pid
+	exits 0 cloop sweep --only leases
+	has "$output" "ended 1 tokens of GitHub Apps"
+	same "$(alive)$(queued)" 00
+}
+
+@test "its own end is the last: then it is wiped, with or without a key" {
+	stuck
+	sql "UPDATE token SET expires_at = $(date +%s)000 - 1000"
+	mv "$hub/cloop-secret-key" "$D/away"
+	same "$(sweep | counts)" '[0,0,1]'
+	same "$(queued)" 0
+	has "$(ends)" "deny it ended by itself at 20"
+	has "$(ends)" "not destroyed after 1 tries"
+}
+
+@test "without the key it waits, and who has the key ends it" {
+	take
+	over
+	mv "$hub/cloop-secret-key" "$D/away"
+	# Its holder lost it, so there is only what is sealed.
+	exits 78 drop ''
+	same "$(queued)" 1
+	same "$(sweep | jq -c '[.queued, (.error | test("key"))]')" '[1,true]'
+	same "$(alive)" 1
+	exits 1 cloop secret revoke "$id" --wait 2s
+	CLOOP_SECRET_KEY_FILE=$D/away exits 0 cloop secret sweep
+	same "$(alive)$(queued)" 00
+}
+
+@test "a revocation that finds nobody to tell has the token destroyed itself" {
+	take
+	sql "UPDATE lease SET sandbox = 'c-000000000001'"
+	exits 1 cloop secret revoke "$lease" --wait 20s
+	same "$(alive)$(queued)" 00
+	take
+	sql "UPDATE lease_grant SET state = 'taken'"
+	exits 0 cloop secret revoke "$id" --wait 20s
+	same "$(alive)$(queued)" 00
+}
+
+@test "a rotation wraps it anew, and a key is not retired while one is sealed under it" {
+	stuck
+	old=$(cloop hub key status --json | jq -r .primary)
+	cloop hub key rotate --json > "$D/rotated"
+	new=$(cloop hub key status --json | jq -r .primary)
+	[ "$new" != "$old" ]
+	same "$(sql 'SELECT key_id FROM token')" "$new"
+	same "$(cloop hub key status --json | jq -r --arg k "$new" '.keys[] | select(.id == $k).rows')" 3
+	cloop hub key rotate >/dev/null
+	# A row that was left behind keeps its key.
+	sql "UPDATE token SET key_id = '$new'"
+	exits 1 cloop hub key retire "$new"
+	has "$stderr" "1 row is sealed under"
+	sql "UPDATE token SET key_id = (SELECT id FROM sealing_key WHERE state = 'primary')"
+	exits 0 cloop hub key retire "$old" --yes
+	modes
+	later
+	same "$(sweep | jq .destroyed)" 1
+	same "$(alive)" 0
+}
+
+@test "a row that was altered opens nowhere, and nobody but GitHub is sent a token" {
+	stuck
+	one=$(sql 'SELECT sealed FROM token')
+	stuck
+	forget
+	sql "UPDATE token SET sealed = '$one', tried_at = 0"
+	modes
+	same "$(sweep | jq -c '[.destroyed, .queued]')" '[1,1]'
+	same "$(jq -s '[.[] | select(.call == "destroy")] | length' "$F/log")" 1
+	has "$(sweep)" "altered"
+}
+
+@test "a token that was asked for and never lent is found and destroyed" {
+	modes "mint wait"
+	"$D/bin/leasetool" take "$hub" "$app" container $RUN > "$D/out" 2>&1 3>&- &
+	asked() { [[ $(calls) == *"mint 0"* ]]; }
+	wait_for asked
+	cloop secret delete deploy-app --yes >/dev/null 2>&1 || cloop secret delete deploy-app >/dev/null
+	modes "destroy 500"
+	touch "$F/go"
+	wait $! || true
+	same "$(queued)" 1
+	modes
+	later
+	same "$(sweep | jq .destroyed)" 1
+	same "$(alive)" 0
+}
+
+@test "what a renewal brought and its holder never got is destroyed with what it had" {
+	modes "mint short"
+	take
+	first=$token
+	mkdir -p "$D/run/w/c-0123456789ab/lease/files"
+	sql "UPDATE lease SET sandbox = 'c-0123456789ab'"
+	echo "$first" > "$D/run/w/c-0123456789ab/lease/files/github-token"
+	modes
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	same "$(alive)$(queued)" 22
+	# The answer was lost on its way: all that the holder has is the first.
+	over
+	exits 0 drop '' "$first"
+	same "$(alive)$(queued)" 00
+	same "$(ends | sort | uniq -c | xargs)" "2 allow released"
+}
+
+@test "a supervisor that is gone before it heard of the renewal: the sweep destroys both" {
+	modes "mint short"
+	take
+	mkdir -p "$D/run/w/c-0123456789ab/lease/files"
+	sql "UPDATE lease SET sandbox = 'c-0123456789ab'"
+	echo "$token" > "$D/run/w/c-0123456789ab/lease/files/github-token"
+	modes
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	over
+	same "$(sweep | jq .destroyed)" 2
+	same "$(alive)$(queued)" 00
+}
+
+# ---- killed at its writes ----
+
+# What GitHub still has alive is known to the hub, or there is none.
+known() {
+	[ "$(alive)" -le "$(queued)" ] || { echo "alive $(alive), known $(queued)" >&2; return 1; }
+	same "$(sql 'PRAGMA integrity_check')" ok || return 1
+	cloop hub audit verify >/dev/null || return 1
+	not_plain
+}
+# The next sweeps bring all of it to an end.
+settles() {
+	modes
+	later
+	cloop secret sweep >/dev/null || return 1
+	same "$(alive)$(queued)" 00
+}
+
+@test "killed at every write while GitHub is asked: nothing is lost, nothing stays" {
+	take
+	over
+	saved=$token
+	sqlite3 "$db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+	cp -a "$hub" "$D/kept"
+	question "$saved" > "$D/q"
+	for mode in 500 204; do
+		fresh() {
+			rm -rf "$hub"
+			cp -a "$D/kept" "$hub"
+			[ "$mode" = 204 ] && modes || modes "destroy $mode"
+		}
+		after() { known && { [ "$status" != 0 ] || [ "$mode" = 500 ] || same "$(queued)" 0; } && settles_all; }
+		# GitHub has destroyed it for good the first time; from then on it says 401.
+		settles_all() {
+			modes
+			later
+			cloop secret sweep >/dev/null || return 1
+			same "$(queued)" 0
+		}
+		known() {
+			same "$(sql 'PRAGMA integrity_check')" ok && cloop hub audit verify >/dev/null && not_plain
+		}
+		if [ "$mode" = 204 ]; then
+			each_fault write kill bash -c "$D/load/cloop-secret drop < $D/q"
+			[ "$faults" -gt 4 ]
+		else
+			# It leaves with 69, which the harness takes for a failure.
+			each_fault write kill bash -c "$D/load/cloop-secret drop < $D/q; s=\$?; [ \$s = 69 ] && exit 0; exit \$s"
+			[ "$faults" -gt 4 ]
+		fi
+	done
+	same "$(alive)" 0
+}
+
+@test "killed at every write of a sweep: the next one ends what it was about" {
+	stuck
+	modes
+	later
+	sqlite3 "$db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+	cp -a "$hub" "$D/kept"
+	fresh() { rm -rf "$hub"; cp -a "$D/kept" "$hub"; }
+	after() {
+		same "$(sql 'PRAGMA integrity_check')" ok && cloop hub audit verify >/dev/null && not_plain || return 1
+		[ "$status" != 0 ] || same "$(queued)" 0 || return 1
+		later
+		cloop secret sweep >/dev/null && same "$(queued)" 0
+	}
+	each_fault write kill "$D/load/cloop-secret" sweep
+	[ "$faults" -gt 4 ]
+	same "$(alive)" 0
+}
+
+@test "killed at every write of a lease: a token that GitHub gave is known, or nothing was written of it" {
+	sqlite3 "$db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+	cp -a "$hub" "$D/kept"
+	printf '{"project":"%s","executor":"container","run_id":"%s"}' "$app" "$RUN" > "$D/q"
+	fresh() {
+		rm -rf "$hub"
+		cp -a "$D/kept" "$hub"
+		modes
+		forget
+	}
+	after() {
+		local rows
+		rows=$(queued)
+		same "$(sql 'PRAGMA integrity_check')" ok || return 1
+		if [ "$status" = 0 ]; then
+			same "$(alive)$rows$(sql 'SELECT count(*) FROM lease')" 111 || return 1
+		elif [ "$(alive)" != "$rows" ]; then
+			# Killed in the very write that was to say so.
+			same "$rows$(sql 'SELECT count(*) FROM lease')$(sql 'SELECT count(*) FROM app_token')" 000 || return 1
+			return 0
+		fi
+		# Nobody runs for it: it is over as soon as that is seen.
+		sql "UPDATE lease SET expires_at = 1; UPDATE token SET created_at = 1" >/dev/null
+		cloop secret sweep >/dev/null || return 1
+		same "$(alive)$(queued)" 00
+	}
+	each_fault write kill bash -c "$D/load/cloop-secret take < $D/q | cat > $D/got; exit \${PIPESTATUS[0]}"
+	[ "$faults" -gt 6 ]
+}
