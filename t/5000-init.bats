@@ -69,6 +69,33 @@ wait_for() {
 	has "$stderr" "larger than"
 }
 
+@test "held back until its supervisor says go, and for good when that is gone first" {
+	mkfifo "$BATS_TEST_TMPDIR/go"
+	# Nobody has it open: nobody will say it.
+	exits 125 "$init" --go "$BATS_TEST_TMPDIR/go" -- touch "$BATS_TEST_TMPDIR/ran"
+	has "$stderr" 'the supervisor went away before it said go'
+	exits 125 "$init" --go "$BATS_TEST_TMPDIR/none" -- touch "$BATS_TEST_TMPDIR/ran"
+	has "$stderr" "cannot open '$BATS_TEST_TMPDIR/none'"
+	exits 125 "$init" --go
+	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
+	exec 8<> "$BATS_TEST_TMPDIR/go"
+	"$init" --go "$BATS_TEST_TMPDIR/go" -- sh -c 'echo ran; exit 5' > "$BATS_TEST_TMPDIR/out" 8>&- &
+	p=$!
+	wait_for sh -c "grep -q 'State:.S' /proc/$p/status && ls -l /proc/$p/fd | grep -q go"
+	[ ! -s "$BATS_TEST_TMPDIR/out" ]
+	printf g >&8
+	rc=0; wait $p || rc=$?
+	same "$rc $(cat "$BATS_TEST_TMPDIR/out")" '5 ran'
+	"$init" --go "$BATS_TEST_TMPDIR/go" -- touch "$BATS_TEST_TMPDIR/ran" 2> "$BATS_TEST_TMPDIR/err" 8>&- &
+	p=$!
+	wait_for sh -c "ls -l /proc/$p/fd | grep -q go"
+	exec 8>&-
+	rc=0; wait $p || rc=$?
+	same "$rc" 125
+	has "$(cat "$BATS_TEST_TMPDIR/err")" 'the supervisor went away before it said go'
+	[ ! -e "$BATS_TEST_TMPDIR/ran" ]
+}
+
 @test "standard streams are taken from other descriptors, in any order" {
 	d=$BATS_TEST_TMPDIR
 	echo in > "$d/in"

@@ -44,6 +44,7 @@ struct job {
 	struct net_have net;
 	char *interfaces; /* of the host that were moved in: "capture,dut", or NULL */
 	bool raw;         /* one of them is for frames of the workload's own making */
+	int go;           /* what the init waits for, to let it start; -1: it does not */
 	int net_lock;     /* held while a shared network is joined; -1 */
 	/* cgroup */
 	struct cg cg;
@@ -66,9 +67,11 @@ int job_open_project(struct job *j, struct cl_err *e);
 int job_plan_network(struct job *j, struct cl_err *e);
 /* Builds it, rules first; *net and *network are what the engine is given. */
 int job_make_network(struct job *j, enum ct_net *net, const char **network, struct cl_err *e);
-/* Whether the run's network can take interfaces of the host; shim_driver.moves_interfaces. */
+/* interfaces.c: whether the run's network can take interfaces of the host; shim_driver.moves_interfaces. */
 int job_moves_interfaces(void *arg, struct cl_err *e);
-/* Moves them, once the network is made. */
+/* What of them the container is labelled and allowed with. */
+void job_name_interfaces(struct job *j, const struct shim *s);
+/* Moves them, once the network is prepared. */
 int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e);
 /* The same of tun devices: shim_driver.makes_tun, and making them (DECISIONS I2). */
 int job_makes_tun(void *arg, struct cl_err *e);
@@ -101,6 +104,13 @@ struct job_stage {
 int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,
 	const struct shim_repos *repos, struct job_stage *out, struct cl_err *e);
 void job_stage_release(struct job_stage *s);
+/*
+ * Where the network comes with the container: its init is to wait, then they are moved and it is
+ * told to go. When we die in between it sees us end, and runs nothing.
+ */
+int job_hold_back(struct job *j, const struct job_stage *st, struct cl_err *e);
+int job_let_start(
+	struct job *j, struct shim *s, const struct job_stage *st, pid_t init, struct cl_err *e);
 /*
  * device.c: nodes for the engine, once job_stage has made the place. CL_EREFUSED, constraint
  * devices: another device stands there by now, or the sandbox's user could not open it.

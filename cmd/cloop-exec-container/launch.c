@@ -99,7 +99,7 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 {
 	static const char *const fds_init[] = {"--env", CT_ENV_FILE, "--stdin-fd", "3",
 		"--stdout-fd", "4", "--stderr-fd", "5", "--status-fd", "6"};
-	static const char *const plain_init[] = {"--env", CT_ENV_FILE};
+	static const char *const plain_init[] = {"--env", CT_ENV_FILE, "--go", CT_GO_FILE};
 	static const char *const raw_caps[] = {"NET_RAW", NULL};
 	const struct work_spec *s = j->spec;
 	const struct cfg_executor *x = s->executor;
@@ -142,7 +142,9 @@ static int build_argv(struct job *j, const struct rundir *rd, const struct job_s
 		.nextra = x->extra_args.n,
 		.image = j->image,
 		.init_args = fds ? fds_init : plain_init,
-		.ninit_args = fds ? CL_ARRAY_LEN(fds_init) : CL_ARRAY_LEN(plain_init),
+		.ninit_args = fds         ? CL_ARRAY_LEN(fds_init)
+			      : j->go < 0 ? 2
+					  : 4,
 		.argv = (const char *const *)s->argv.v,
 		.nargv = s->argv.n};
 	int rc;
@@ -261,17 +263,21 @@ static int launch(void *arg, struct shim *s, const struct shim_io *io, struct sh
 	enum ct_net net;
 	int rc;
 
+	job_name_interfaces(j, s);
 	/* The network first: its namespace must be seen outside our own mount namespace. */
 	rc = make_cgroup(j, e) || job_make_network(j, &net, &network, e) ||
 	     job_lend_interfaces(j, s, e) || job_note_filter(j, &shim_job(s)->row, e) ||
 	     job_stage(j, rd, shim_lease_dir(s), shim_lent_repos(s), &st, e) ||
 	     job_stage_devices(j, rd, shim_lent_devices(s), &st, e) || job_make_tuns(j, s, e) ||
-	     build_argv(j, rd, &st, net, network, &argv, e);
+	     job_hold_back(j, &st, e) || build_argv(j, rd, &st, net, network, &argv, e);
 	if (!rc)
 		rc = j->engine.kind == CT_PODMAN ? start_podman(j, rd, &argv, io, out, e)
 						 : job_start_docker(j, rd, &argv, io, out, e);
 	if (j->net_lock >= 0)
 		(void)close(cl_steal_fd(&j->net_lock));
+	rc = rc || job_let_start(j, s, &st, out->init, e);
+	if (j->go >= 0)
+		(void)close(cl_steal_fd(&j->go)); /* whoever waits for it sees us end */
 	j->init = rc ? 0 : out->init;
 	if (!rc) {
 		read_cid(rd, out);

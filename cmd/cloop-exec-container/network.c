@@ -7,12 +7,10 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "policy/runtime_name.h"
 #include "store/audit.h"
 #include "store/journal.h"
 #include "sys/clock.h"
 #include "sys/hub.h"
-#include "sys/net_tun.h"
 #include "work/standing.h"
 
 #include <errno.h>
@@ -321,92 +319,6 @@ int job_note_filter(const struct job *j, const struct store_handle *row, struct 
 		j->has_policy ? &j->spec->egress : NULL, e);
 }
 
-static int not_prepared(const struct job *j, const char *what, struct cl_err *e)
-{
-	(void)cl_fail(e, CL_EREFUSED,
-		"executor '%s' uses a network of its engine's, and %s that cloop has prepared",
-		j->spec->executor->id, what);
-	return cl_fix(e, "use podman as root with network: bridge, and let sandboxes through the "
-			 "host's other firewalls ('cloop executor test' names them); or revoke the "
-			 "grant");
-}
-
-/*
- * The guide's "Which executors can honour it": the namespace must be one that is there before the
- * workload, and is held until its interfaces are out.
- */
-int job_moves_interfaces(void *arg, struct cl_err *e)
-{
-	const struct job *j = arg;
-	const char *runtime = j->spec->executor->oci_runtime;
-
-	if (j->net_kind == JOB_NET_PREPARED && !rn_kernel_isolated(runtime))
-		return 0;
-	if (rn_kernel_isolated(runtime))
-		return cl_fail(e, CL_EREFUSED,
-			"executor '%s' runs sandboxes under '%s', which sees the network as it was "
-			"when the sandbox began, and never an interface of the host",
-			j->spec->executor->id, runtime);
-	if (j->net_kind == JOB_NET_NONE) {
-		(void)cl_fail(e, CL_EREFUSED,
-			"this run has no network, and an interface is moved into one");
-		return cl_fix(e,
-			"ask for one in .cloop/sandbox.yaml (capabilities: {egress: public}) on an "
-			"executor that has one; or write interfaces: [] there, which takes none");
-	}
-	return not_prepared(j, "an interface is only moved into one", e);
-}
-
-int job_makes_tun(void *arg, struct cl_err *e)
-{
-	const struct job *j = arg;
-
-	if (j->net_kind == JOB_NET_PREPARED)
-		return 0;
-	if (j->net_kind != JOB_NET_NONE)
-		return not_prepared(j, "a tun device is only made in one", e);
-	(void)cl_fail(e, CL_EREFUSED, "this run has no network, and a tun device is made in one");
-	return cl_fix(e,
-		"ask for one in .cloop/sandbox.yaml (capabilities: {egress: public}) on an "
-		"executor that has one; or leave the device out of capabilities.devices there");
-}
-
-int job_make_tuns(struct job *j, struct shim *s, struct cl_err *e)
-{
-	const struct shim_devices *all = shim_lent_devices(s);
-
-	for (size_t i = 0; i < all->n; i++) {
-		const struct shim_device *d = &all->v[i];
-		const struct net_tun t = {d->source, sec_tun_name(d->target), j->uid};
-
-		if (!sec_node_is_tun(&d->node.node))
-			continue;
-		if (net_tun_add(j->run_base, j->handle, &t, e)) {
-			(void)cl_wrap(
-				e, "device '%s' of '%s' (%s)", d->name, d->secret, d->grant_id);
-			return cl_constraint(e, "devices");
-		}
-		shim_note(s, "device", "%s (%s) is tun device '%s' in the sandbox's network",
-			d->name, d->source, t.name);
-	}
-	return 0;
-}
-
-int job_lend_interfaces(struct job *j, struct shim *s, struct cl_err *e)
-{
-	const struct shim_interfaces *all = shim_lent_interfaces(s);
-	cleanup_strv struct cl_strv names = CL_STRV_INIT;
-
-	if (!all->n)
-		return 0;
-	for (size_t i = 0; i < all->n; i++)
-		cl_strv_add(&names, all->v[i].name);
-	cl_strv_sort(&names);
-	j->interfaces = cl_join((const char *const *)names.v, names.n, ",");
-	j->raw = all->raw;
-	return shim_interfaces_move(s, e);
-}
-
 void job_note_addresses(const struct job *j, struct shim_started *out)
 {
 	struct pol_addr a[2] = {j->net.address, j->net.address6};
@@ -433,6 +345,9 @@ int job_drop_network(struct job *j, struct cl_err *e)
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
 	cleanup_fd int lock = -1;
 
+	/* Its interfaces first: with its network the engine ends what they stand in. */
+	if (j->engine.kind == CT_DOCKER && !geteuid() && net_let_go(j->run_base, j->handle, e))
+		return -1;
 	/* Before the rules go: whoever verifies meanwhile would take it for an attack. */
 	standing_drop(j->run_base, j->handle);
 	if (j->net_kind == JOB_NET_PREPARED)

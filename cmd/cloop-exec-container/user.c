@@ -15,6 +15,7 @@ void job_init(struct job *j)
 {
 	*j = (struct job){.engine = ENGINE_INIT,
 		.project_fd = -1,
+		.go = -1,
 		.net_lock = -1,
 		.policy = EG_POLICY_INIT,
 		.cg = CG_INIT,

@@ -6,13 +6,14 @@
  * to run under any image's libc, under runc, crun and gVisor, as any user.
  *
  *   cloop-init [--env FILE] [--stdin-fd N] [--stdout-fd N] [--stderr-fd N]
- *              [--status-fd N] [--go-fd N] -- COMMAND [ARG...]
+ *              [--status-fd N] [--go-fd N] [--go FIFO] -- COMMAND [ARG...]
  *
  * FILE holds NUL-terminated NAME=VALUE pairs; a FILE that is absent is an error, so that
  * a command never runs without the secrets it was promised. On --status-fd the command's
  * status is written as decimal text and a newline, before anything else ends. With --go-fd
  * nothing is started before a byte comes from there; when that end closes instead, its
- * supervisor died before it had written down what is about to run, and nothing runs.
+ * supervisor died before it had written down what is about to run, and nothing runs. --go is the
+ * same where no descriptor can be passed: a FIFO that its supervisor has open.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +38,7 @@ struct options {
 	int std[3]; /* what becomes descriptor 0, 1 and 2; -1: as it is */
 	int status; /* -1: none */
 	int go;     /* -1: none */
+	const char *go_file;
 	char **command;
 };
 
@@ -80,6 +82,10 @@ static void parse(int argc, char **argv, struct options *o)
 			o->env = argv[i + 1];
 			continue;
 		}
+		if (!strcmp(argv[i], "--go")) {
+			o->go_file = argv[i + 1];
+			continue;
+		}
 		for (k = 0; k < 5 && strcmp(argv[i], fd_names[k]); k++)
 			;
 		if (k == 5)
@@ -88,7 +94,8 @@ static void parse(int argc, char **argv, struct options *o)
 	}
 	if (i + 1 >= argc)
 		refuse("no command: usage: cloop-init [--env FILE] [--stdin-fd N] [--stdout-fd N] "
-		       "[--stderr-fd N] [--status-fd N] [--go-fd N] -- COMMAND [ARG...]");
+		       "[--stderr-fd N] [--status-fd N] [--go-fd N] [--go FIFO] -- COMMAND "
+		       "[ARG...]");
 	o->command = argv + i + 1;
 }
 
@@ -254,6 +261,16 @@ static void wait_for_go(int fd)
 	(void)close(fd);
 }
 
+/* Not waiting for a writer: where there is none, nobody will say go. */
+static int open_go(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+
+	if (fd < 0 || fcntl(fd, F_SETFL, 0))
+		refuse("cannot open '%s': %s", path, strerror(errno));
+	return fd;
+}
+
 /* Returns the command's status once it has ended; passes on every signal until then. */
 static int supervise(pid_t child, const sigset_t *waited)
 {
@@ -283,6 +300,8 @@ int main(int argc, char **argv)
 	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	place_fds(&o);
+	if (o.go_file)
+		o.go = open_go(o.go_file);
 	if (o.go >= 0)
 		wait_for_go(o.go);
 	correct_hostname();

@@ -90,10 +90,11 @@ void cap_of_container(
 		 * no node to be made and no device rule. */
 		{CAP_DEVICES, !rootless && !rn_kernel_isolated(x->oci_runtime)},
 		/* They see the network as it was when they began, too; and an interface is only
-		 * moved into a network that is prepared before the engine starts. */
+		 * moved into a network that is prepared before the engine starts, or with docker
+		 * into that of a sandbox which is held until it is there. */
 		{CAP_INTERFACES, root && !rn_kernel_isolated(x->oci_runtime) &&
-					 strcmp(x->runtime, "docker") != 0 &&
-					 x->network_backend != CFG_BACKEND_ENGINE},
+					 (!strcmp(x->runtime, "docker") ||
+						 x->network_backend != CFG_BACKEND_ENGINE)},
 	};
 
 	*out = CAP_SET_INIT;

@@ -21,6 +21,7 @@ const char *ct_engine_name(enum ct_engine k); /* "podman", "docker" */
 #define CT_INIT_DIR    "/.cloop" /* where cloop's own files stand in a sandbox */
 #define CT_INIT        CT_INIT_DIR "/init"
 #define CT_ENV_FILE    CT_INIT_DIR "/env"
+#define CT_GO_FILE     CT_INIT_DIR "/go" /* what the init waits for, where it has to */
 #define CT_PROBE       "/.cloop-isolation-probe/probe" /* where evidence is read (guide) */
 #define CT_TMP_MB      512  /* /tmp; half the memory cap where that is lower */
 #define CT_PIDS        1024 /* a request that says 0 */

@@ -147,6 +147,8 @@ int net_in_namespace(int fd, int (*fn)(void *arg, struct cl_err *e), void *arg, 
 /* A new namespace, bound to netns/HANDLE, with lo up; nl is a socket inside it. */
 int net_ns_make(
 	const struct net_dirs *d, const char *handle, int *fd, struct sys_nl *nl, struct cl_err *e);
+/* The namespace of fd to netns/HANDLE, which must not be there. */
+int net_ns_bind(const struct net_dirs *d, const char *handle, int fd, struct cl_err *e);
 int net_ns_remove(const struct net_dirs *d, const char *handle, struct cl_err *e);
 /* Writes net.<key> of the namespace of fd (-1: ours); an absent key is success if optional. */
 int net_sysctl(int fd, const char *key, const char *value, bool optional, struct cl_err *e);

@@ -53,6 +53,17 @@ int net_lend_look(const char *rundir, const struct net_lend *v, size_t n, struct
  */
 int net_lend_back(const char *rundir, const char *handle, const struct cl_strv *keep,
 	struct cl_strv *said, struct cl_err *e);
+/*
+ * For a sandbox in a network that its engine made: `ns` is open on its namespace, which is held for
+ * the handle from then on as a prepared one is, so that net_lend finds it and nothing that ends the
+ * sandbox takes an interface along. CL_EREFUSED, constraint "interfaces": it is the caller's own.
+ */
+int net_hold(const char *rundir, const char *handle, int ns, struct cl_err *e);
+/*
+ * Interfaces that are in there go back, and the namespace is held no more. Nothing held is success;
+ * as net_lend_back it fails where they cannot go back, and then holds on.
+ */
+int net_let_go(const char *rundir, const char *handle, struct cl_err *e);
 /* Adds the names of those that the handle has. */
 int net_lent(const char *rundir, const char *handle, struct cl_strv *names, struct cl_err *e);
 

@@ -73,7 +73,7 @@ static int open_inside(void *arg, struct cl_err *e)
 	return sys_nl_open(in->nl, NETLINK_ROUTE, e) || net_link_up(in->nl, 1, e) ? -1 : 0;
 }
 
-static int bind_to(const struct net_dirs *d, const char *handle, int fd, struct cl_err *e)
+int net_ns_bind(const struct net_dirs *d, const char *handle, int fd, struct cl_err *e)
 {
 	cleanup_free char *path = cl_asprintf("%s/netns/%s", d->root, handle);
 	cleanup_fd int file = openat(
@@ -96,7 +96,7 @@ int net_ns_make(
 	int rc = net_in_namespace(-1, open_inside, &in, e);
 
 	*fd = in.fd;
-	return rc ? rc : bind_to(d, handle, in.fd, e);
+	return rc ? rc : net_ns_bind(d, handle, in.fd, e);
 }
 
 int net_ns_remove(const struct net_dirs *d, const char *handle, struct cl_err *e)
