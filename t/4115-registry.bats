@@ -111,6 +111,30 @@ check() { timeout 120 cloop sandbox image check --resolve "$@"; }
 	refused 77 registry_denied "asks for a login" "$EVIL/token/tools:1" ".reach.auth_file = \"$BATS_TEST_TMPDIR/none\""
 }
 
+@test "an identitytoken is posted to the token service as a refresh token, and is shown nowhere" {
+	f=$BATS_TEST_TMPDIR/identity
+	identity() { jq -n --arg h "$EVIL" --arg t "$1" '{auths: {($h): {auth: ("00000000-0000-0000-0000-000000000000:" | @base64), identitytoken: $t}}}' > "$f"; }
+	identity 'r3fresh+/='
+	exits 0 resolve "$EVIL/refresh/tools:1" ".reach.auth_file = \"$f\""
+	same "$(asked refresh/tools)" "port ,port Bearer t0ken.refresh"
+	same "$(jq -r 'select(.form) | [.path, .kind, .auth, .form] | join(" ")' "$R/log")" \
+		"/refresh application/x-www-form-urlencoded  grant_type=refresh_token&client_id=cloop&service=test%2C%20one&scope=repository%3Arefresh%2Ftools%3Apull&refresh_token=r3fresh%2B%2F%3D"
+	# One that is over, one that is answered with none, one that is sent on: it goes nowhere else.
+	refused 69 registry_answer "no token" "$EVIL/refresh-none:1" ".reach.auth_file = \"$f\""
+	run ! resolve "$EVIL/refresh-moved:1" ".reach.auth_file = \"$f\""
+	same "$(jq -r 'select(.form and .server == "other-port")' "$R/log")" ""
+	identity r3fresh-0ld
+	refused 77 registry_denied "asks for a login" "$EVIL/refresh/tools:1" ".reach.auth_file = \"$f\""
+	has "$(jq -r .error.remediation <<< "$stderr")" "its login for '$EVIL' is not taken"
+	lacks "$stderr" r3fresh
+	# Where the registry wants a password, or who gives tokens is not spoken to over TLS, it is not sent.
+	: > "$R/log"
+	refused 77 registry_denied "asks for a login" "$EVIL/basic:1" ".reach.auth_file = \"$f\""
+	refused 1 registry_redirect "the token service 'http://localhost:1/token' is no https" "$EVIL/realm-http:1" ".reach.auth_file = \"$f\""
+	same "$(jq -r 'select(.form or .auth != "")' "$R/log")" ""
+	: > "$R/log"
+}
+
 @test "auth that loops, token services that are none, challenges that do not parse" {
 	refused 77 registry_denied "asks for a login" "$EVIL/loop:1"
 	same "$(asked loop)" "port ,port Bearer t0ken.abc"

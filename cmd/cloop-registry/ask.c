@@ -15,6 +15,7 @@ struct ask {
 	struct client *c;
 	struct server *server;
 	const char *url, *accept, *what;
+	const char *form; /* posted; secret; NULL: it is a GET */
 	size_t max;
 	bool mine;
 };
@@ -44,7 +45,9 @@ static int exchange(const struct ask *a, const char *basic, const char *bearer,
 {
 	cleanup_free char *accept = cl_asprintf("Accept: %s", a->accept);
 	const char *const headers[] = {accept, NULL};
-	struct http_request r = {.method = "GET",
+	struct http_request r = {.method = a->form ? "POST" : "GET",
+		.body = a->form,
+		.form = true,
 		.url = a->url,
 		.headers = headers,
 		.basic = basic,
@@ -79,6 +82,7 @@ static int take_token(
 {
 	cleanup_free char *origin = NULL;
 	cleanup_free char *url = oci_token_url(challenge, c->ref.repository);
+	cleanup_buf struct cl_buf form = CL_BUF_SECRET;
 	cleanup_server struct server other = SERVER_INIT;
 	cleanup_http_answer struct http_answer answer = HTTP_ANSWER_INIT;
 	struct ask a = {.c = c,
@@ -102,8 +106,16 @@ static int take_token(
 			return -1;
 		a.server = &other;
 	}
+	if (c->login.identity.len) {
+		oci_token_form(challenge, c->ref.repository, c->login.identity.p, &form);
+		a.url = challenge->realm;
+		a.form = form.p;
+	}
 	if (exchange(&a, c->login.basic.len ? c->login.basic.p : NULL, NULL, &answer, e))
 		return -1;
+	/* RFC 6749 5.2: a refresh token that is over is a bad request. */
+	if (answer.status == 400 && a.form)
+		return denied(c, what, e);
 	if (answer.status == 401 || answer.status == 403)
 		return denied(c, what, e);
 	if (answer.status != 200)
@@ -174,7 +186,13 @@ int client_get(struct client *c, const char *path, const char *accept, size_t ma
 {
 	cleanup_free char *url = cl_asprintf("%s%s", c->registry.origin, path);
 	cleanup_server struct server other = SERVER_INIT;
-	struct ask a = {c, &c->registry, url, accept, what, max, true};
+	struct ask a = {.c = c,
+		.server = &c->registry,
+		.url = url,
+		.accept = accept,
+		.what = what,
+		.max = max,
+		.mine = true};
 
 	for (int hops = 0; hops <= REDIRECTS; hops++) {
 		cleanup_free char *next = NULL, *origin = NULL;

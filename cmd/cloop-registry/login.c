@@ -61,7 +61,7 @@ int client_login(struct client *c, struct cl_err *e)
 
 		if (read_login(c, files.v[i], e))
 			return -1;
-		if (c->login.basic.len || c->login.token.len)
+		if (oci_login_has(&c->login))
 			break;
 		if (!c->login.helper)
 			c->login.helper = cl_steal(&helper);

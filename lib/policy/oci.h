@@ -71,6 +71,12 @@ int oci_challenge_read(const char *header, struct oci_challenge *out, struct cl_
  * asked for; owned.
  */
 char *oci_token_url(const struct oci_challenge *c, const char *repository);
+/*
+ * What is posted to the realm for the same token where the login is a refresh token, by the token
+ * protocol's OAuth2 form (grant_type=refresh_token); added to *out, which is secret.
+ */
+void oci_token_form(const struct oci_challenge *c, const char *repository, const char *identity,
+	struct cl_buf *out);
 /* The token of the answer; *out is secret. CL_EUNAVAIL. */
 int oci_token_read(const char *text, size_t len, struct cl_buf *out, struct cl_err *e);
 
@@ -78,16 +84,22 @@ int oci_token_read(const char *text, size_t len, struct cl_buf *out, struct cl_e
 struct oci_login {
 	struct cl_buf basic; /* base64 of user:password; secret; empty: none */
 	struct cl_buf token; /* registrytoken; secret; empty: none */
-	char *key;           /* the entry that it is from; NULL: none */
-	char *helper;        /* a credential helper that the file names for the registry, or NULL */
+	/* identitytoken: an OAuth2 refresh token, good at a token service alone; secret; empty: none */
+	struct cl_buf identity;
+	char *key;    /* the entry that it is from; NULL: none */
+	char *helper; /* a credential helper that the file names for the registry, or NULL */
 };
-#define OCI_LOGIN_INIT ((struct oci_login){.basic = CL_BUF_SECRET, .token = CL_BUF_SECRET})
+#define OCI_LOGIN_INIT       \
+	((struct oci_login){ \
+		.basic = CL_BUF_SECRET, .token = CL_BUF_SECRET, .identity = CL_BUF_SECRET})
 void oci_login_release(struct oci_login *l);
 #define cleanup_oci_login __attribute__((cleanup(oci_login_release)))
+/* Something was found to log in with. */
+bool oci_login_has(const struct oci_login *l);
 /*
  * The entry for the repository: the longest namespace of it, then the host; "localhost" is never
- * "localhost:5000". Helpers are named, never run. An entry that cannot be used (identitytoken, a
- * broken auth) is CL_ECONFIG with file and key, and so is a file that is none; no entry is no error,
+ * "localhost:5000". Helpers are named, never run. Of what an entry has, a
+ * registrytoken counts before an identitytoken, and that before a password. One that cannot be used (a broken auth) is CL_ECONFIG with file and key, and so is a file that is none; no entry is no error,
  * and leaves *out as an earlier file has made it.
  */
 int oci_login_find(const char *file, const char *text, size_t len, const char *registry,

@@ -159,19 +159,34 @@ static void escape(struct cl_buf *out, const char *s)
 			cl_buf_addf(out, "%%%02X", (unsigned char)*s);
 }
 
+/* "service=...&scope=repository:NAME:pull", as a query and a form have it. */
+static void add_scope(const struct oci_challenge *c, const char *repository, struct cl_buf *out)
+{
+	if (c->service) {
+		cl_buf_adds(out, "service=");
+		escape(out, c->service);
+		cl_buf_addc(out, '&');
+	}
+	cl_buf_adds(out, "scope=repository%3A");
+	escape(out, repository);
+	cl_buf_adds(out, "%3Apull");
+}
+
+void oci_token_form(const struct oci_challenge *c, const char *repository, const char *identity,
+	struct cl_buf *out)
+{
+	cl_buf_adds(out, "grant_type=refresh_token&client_id=cloop&");
+	add_scope(c, repository, out);
+	cl_buf_adds(out, "&refresh_token=");
+	escape(out, identity);
+}
+
 char *oci_token_url(const struct oci_challenge *c, const char *repository)
 {
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 
 	cl_buf_addf(&b, "%s%s", c->realm, strchr(c->realm, '?') ? "&" : "?");
-	if (c->service) {
-		cl_buf_adds(&b, "service=");
-		escape(&b, c->service);
-		cl_buf_addc(&b, '&');
-	}
-	cl_buf_adds(&b, "scope=repository%3A");
-	escape(&b, repository);
-	cl_buf_adds(&b, "%3Apull");
+	add_scope(c, repository, &b);
 	return cl_buf_detach(&b);
 }
 

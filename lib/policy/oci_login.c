@@ -12,9 +12,15 @@ void oci_login_release(struct oci_login *l)
 {
 	cl_buf_release(&l->basic);
 	cl_buf_release(&l->token);
+	cl_buf_release(&l->identity);
 	free(l->key);
 	free(l->helper);
 	l->key = l->helper = NULL;
+}
+
+bool oci_login_has(const struct oci_login *l)
+{
+	return l->basic.len || l->token.len || l->identity.len;
 }
 
 /* What is looked for, and in which file. */
@@ -129,14 +135,19 @@ static int take_entry(
 		cl_doc_str(s->d, entry, "identitytoken", &identity, e) ||
 		cl_doc_str(s->d, entry, "registrytoken", &token, e))
 		return unusable(s, key, "has a member that is no text", e);
-	if (identity && *identity)
-		return unusable(s, key, "is an identitytoken, which is not exchanged here", e);
 	free(out->key);
 	out->key = cl_strdup(key);
 	if (token && *token) {
 		if (!cl_all_in(token, CL_ALNUM "-._~+/="))
 			return unusable(s, key, "has a registrytoken that is none", e);
 		cl_buf_adds(&out->token, token);
+		return 0;
+	}
+	/* The user beside it stands for nobody, and the password is empty. */
+	if (identity && *identity) {
+		if (strlen(identity) > OCI_TOKEN_MAX)
+			return unusable(s, key, "has an identitytoken that is none", e);
+		cl_buf_adds(&out->identity, identity);
 		return 0;
 	}
 	if (auth && *auth)
@@ -159,7 +170,7 @@ static void take_helper(const struct search *s, struct oci_login *out)
 	const char *name =
 		key ? json_string_value(json_object_get(helpers, key)) : json_string_value(store);
 
-	if (!name || !*name || out->basic.len || out->token.len)
+	if (!name || !*name || oci_login_has(out))
 		return;
 	free(out->helper);
 	out->helper = cl_strdup(name);

@@ -335,7 +335,10 @@ static struct curl_slist *headers_of(const struct http_request *r, bool *ok)
 		list = add(list, line.p, ok);
 	}
 	if (r->body)
-		list = add(list, "Content-Type: application/json", ok);
+		list = add(list,
+			r->form ? "Content-Type: application/x-www-form-urlencoded"
+				: "Content-Type: application/json",
+			ok);
 	/* No wait for a "100 Continue". */
 	return add(list, "Expect:", ok);
 }

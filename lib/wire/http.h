@@ -42,7 +42,8 @@ struct http_request {
 	const char *const *headers; /* "Accept: x", NULL-terminated; no secrets */
 	const char *bearer;         /* "Authorization: Bearer" with it; or NULL */
 	const char *basic;          /* "Authorization: Basic" with it, base64; or NULL */
-	const char *body;           /* JSON, or NULL */
+	const char *body;           /* JSON, or NULL; may be secret */
+	bool form;                  /* it is application/x-www-form-urlencoded instead */
 	int64_t timeout_ms;         /* 0: that of http_to */
 };
 

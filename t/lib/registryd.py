@@ -79,6 +79,26 @@ class Registry(http.server.BaseHTTPRequestHandler):
         name, _, which = path.path.removeprefix("/v2/").partition("/manifests/")
         getattr(self, name.split("/")[0].replace("-", "_"), self.unknown)(which, auth)
 
+    def do_POST(self):  # noqa: N802
+        form = self.rfile.read(int(self.headers.get("Content-Length", "0"))).decode()
+        with lock, open(f"{DIR}/log", "a", encoding="utf-8") as f:
+            f.write(json.dumps({"server": self.server.label, "path": self.path, "form": form,
+                                "kind": self.headers.get("Content-Type"),
+                                "auth": self.headers.get("Authorization", "")}) + "\n")
+        asked = urllib.parse.parse_qs(form, strict_parsing=True)
+        if self.path == "/refresh/moved":
+            self.say(307, headers=[("Location", f"{self.url('other-port')}/refresh")])
+        elif self.path == "/refresh/none":
+            self.say(200, b'{"refresh_token": "only"}')
+        elif asked.get("refresh_token") != ["r3fresh+/="]:
+            self.say(400, b'{"error": "invalid_grant", "error_description": "r3fresh is over"}')
+        elif asked.get("grant_type") != ["refresh_token"] or asked.get("service") != ["test, one"] or \
+                not asked.get("client_id"):
+            self.say(422)
+        else:
+            self.say(200, json.dumps({"access_token": "t0ken." + asked["scope"][0].split(":")[1].split("/")[0],
+                                      "refresh_token": "newer", "expires_in": 300}).encode())
+
     def give_token(self, path, auth):
         asked = urllib.parse.parse_qs(path.query)
         mode = path.path.removeprefix("/token")
@@ -120,6 +140,18 @@ class Registry(http.server.BaseHTTPRequestHandler):
             self.fine(which, auth)
         else:
             self.ask()
+
+    def refresh(self, which, auth):
+        if auth == "Bearer t0ken.refresh":
+            self.fine(which, auth)
+        else:
+            self.ask(self.url() + "/refresh")
+
+    def refresh_moved(self, which, auth):
+        self.ask(self.url() + "/refresh/moved")
+
+    def refresh_none(self, which, auth):
+        self.ask(self.url() + "/refresh/none")
 
     def loop(self, which, auth):
         self.ask(self.url() + "/token")

@@ -159,6 +159,8 @@ static char *login_says(const struct oci_login *l)
 
 	if (l->token.len)
 		return cl_asprintf("token %s", l->token.p);
+	if (l->identity.len)
+		return cl_asprintf("identity %s", l->identity.p);
 	if (l->helper)
 		return cl_asprintf("helper %s", l->helper);
 	if (!l->basic.len || !cl_b64_decode(CL_B64, l->basic.p, l->basic.len, false, &plain))
@@ -191,6 +193,19 @@ static void login_row(const struct tsv_row *r)
 void test_logins__the_nearest_entry(void)
 {
 	tsv_each("oci/logins.tsv", login_row);
+}
+
+void test_tokens__a_form_with_a_refresh_token(void)
+{
+	cleanup_oci_challenge struct oci_challenge c = OCI_CHALLENGE_INIT;
+	cleanup_buf struct cl_buf form = CL_BUF_SECRET;
+	struct cl_err e;
+
+	CHECK_INT(oci_challenge_read("Bearer realm=\"https://a/t\",service=\"s & t\"", &c, &e), 0);
+	oci_token_form(&c, "acme/tools", "r3f+/=&scope=x", &form);
+	CHECK_STR(form.p, "grant_type=refresh_token&client_id=cloop&service=s%20%26%20t&"
+			  "scope=repository%3Aacme%2Ftools%3Apull&"
+			  "refresh_token=r3f%2B%2F%3D%26scope%3Dx");
 }
 
 /* ---- manifests ---- */
