@@ -101,6 +101,12 @@ cloop-hub: $conf has 1 error
 	has "$output" "The executor 'container' is out of service: executors.container.oci_runtime"
 	exits 0 cloop hub names executor
 	same "$output" ""
+	# No engine that nobody named takes the place of one that was mistyped.
+	printf 'executors:\n  container: {enabled: true, runtime: /nowhere/podman}\n' > "$conf"
+	exits 0 cloop hub config show
+	has "$output" "The executor 'container' is out of service: executors.container.runtime"
+	exits 78 cloop hub config check
+	has "$output$stderr" "/nowhere/podman"
 }
 
 @test "show: what is asked for and not in this release is named" {

@@ -94,7 +94,7 @@ static const struct cfg_key keys[] = {
 		"processes and threads of a run that asks for none; 0 means the default, -1 no limit",
 		.min = -1, .max = 65536),
 	K(CON "runtime", ENUM, NULL, "container", "the engine; unset takes podman where it is there, else docker",
-		.values = WORDS("podman", "docker")),
+		.values = WORDS("podman", "docker"), .harm = CFG_HARM_EXECUTOR),
 	K(CON "seccomp", ENUM, "strict", "container",
 		"system call profile: cloop's, cloop's with user namespaces, or the engine's",
 		.values = WORDS("strict", "userns", "engine")),
