@@ -50,6 +50,18 @@ nothing_left() {
 	# One command more or less, or another base, is another image.
 	exits 0 prepare "$(steps 'cat /proc/sys/kernel/random/uuid > /uuid' true)"
 	same "$(jq -r .setup.reused <<< "$output")" false
+	exits 0 prepare "$(steps 'cat /proc/sys/kernel/random/uuid > /uuid') | .image = \"localhost/base:1\""
+	same "$(jq -r .setup.reused <<< "$output")" false
+	# The tag of the base moves: what was built over the image that it named is not over the new one.
+	engine_image localhost/base:2 'LABEL of=one'
+	exits 0 prepare "$(steps 'cat /proc/sys/kernel/random/uuid > /uuid') | .image = \"localhost/base:2\""
+	engine_image localhost/base:2 'LABEL of=two'
+	exits 0 prepare "$(steps 'cat /proc/sys/kernel/random/uuid > /uuid') | .image = \"localhost/base:2\""
+	same "$(jq -r .setup.reused <<< "$output")" false
+	# The same words in other commands are others.
+	exits 0 prepare "$(steps 'echo a' 'echo b')"
+	exits 0 prepare "$(steps 'echo a echo b')"
+	same "$(jq -r .setup.reused <<< "$output")" false
 }
 
 @test "what a step can do, and what it cannot" {

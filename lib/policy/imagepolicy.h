@@ -51,7 +51,10 @@ void ip_policy_release(struct ip_policy *p);
 int ip_policy_read(struct cl_doc *d, json_t *obj, struct ip_policy *out, struct cl_err *e);
 /* Makes the policy refuse everything, with this reason. */
 void ip_policy_break(struct ip_policy *p, const char *why);
-/* The same mapping, normalised; owned. */
+/*
+ * The same mapping, normalised; owned. Of a policy that could not be read it is {unusable: why,
+ * govern_operator_images}, which is read back as one that refuses everything.
+ */
 json_t *ip_policy_json(const struct ip_policy *p);
 /* True when a rule is set that can refuse (keys or default_registry alone are none). */
 bool ip_policy_active(const struct ip_policy *p);

@@ -274,18 +274,27 @@ static int read_all(struct reading *r)
 {
 	static const char *const known[] = {"allowed_registries", "allowed_repos", "require_digest",
 		"require_signature", "cosign_public_keys", "cosign_identities", "default_registry",
-		"govern_operator_images"};
+		"govern_operator_images", "unusable"};
+	const char *unusable = NULL;
 
 	if (!json_is_object(r->obj)) {
 		(void)cl_fail(r->e, CL_ECONFIG, "sandbox.image_policy is no mapping");
 		return cl_fix(r->e, "write keys below it, such as require_digest: true");
 	}
-	if (cl_doc_closed(r->d, r->obj, "sandbox.image_policy", known, CL_ARRAY_LEN(known), r->e) ||
+	/* First, so that it is known of a policy that is broken further on. */
+	if (cl_doc_bool(
+		    r->d, r->obj, "govern_operator_images", &r->p->govern_operator_images, r->e) ||
+		cl_doc_closed(
+			r->d, r->obj, "sandbox.image_policy", known, CL_ARRAY_LEN(known), r->e) ||
 		cl_doc_bool(r->d, r->obj, "require_digest", &r->p->require_digest, r->e) ||
 		cl_doc_bool(r->d, r->obj, "require_signature", &r->p->require_signature, r->e) ||
-		cl_doc_bool(r->d, r->obj, "govern_operator_images", &r->p->govern_operator_images,
-			r->e))
+		cl_doc_str(r->d, r->obj, "unusable", &unusable, r->e))
 		return -1;
+	/* As ip_policy_json has one that could not be read where it was written. */
+	if (unusable) {
+		ip_policy_break(r->p, unusable);
+		return 0;
+	}
 	return read_registries(r) || read_repos(r) || read_default(r) || read_signers(r) ? -1 : 0;
 }
 
@@ -312,6 +321,13 @@ static json_t *strings(const struct cl_strv *s)
 json_t *ip_policy_json(const struct ip_policy *p)
 {
 	json_t *ids = json_array();
+
+	/* Whoever reads this must refuse what whoever wrote it would. */
+	if (p->unusable) {
+		json_decref(ids);
+		return json_pack("{s:o, s:b}", "unusable", cl_json_string(p->unusable),
+			"govern_operator_images", p->govern_operator_images);
+	}
 
 	for (size_t i = 0; i < p->nidentities; i++)
 		(void)json_array_append_new(

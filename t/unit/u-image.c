@@ -303,3 +303,28 @@ void test_own_image__by_parsed_name_alone(void)
 	CHECK_INT((int)p.nidentities, 1);
 	CHECK(strcmp(fingerprint, none) != 0);
 }
+
+void test_policy__one_that_is_unusable_stays_so(void)
+{
+	static const char *const bad[] = {"{\"allowed_registries\": [\"ghcr.io\"], \"requre\": 1}",
+		"{\"govern_operator_images\": true, \"allowed_registries\": [\"a/b\"]}", "[]", "7"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(bad); i++) {
+		cleanup_ip_policy struct ip_policy p = IP_POLICY_INIT, again = IP_POLICY_INIT;
+		cleanup_doc struct cl_doc d = CL_DOC_INIT, none = CL_DOC_INIT;
+		struct ip_decision *got = cl_calloc(1, sizeof(*got));
+		struct cl_err e;
+		json_t *j;
+
+		CHECK_INT(cl_doc_parse(&d, CL_DOC_YAML, "-", bad[i], strlen(bad[i]), NULL, &e), 0);
+		CHECK_INT(ip_policy_read(&d, d.root, &p, &e), -1);
+		j = ip_policy_json(&p);
+		CHECK_INT(ip_policy_read(&none, j, &again, &e), 0);
+		CHECK_INT(again.govern_operator_images, i == 1);
+		ip_decide(&again, "ghcr.io/acme/tools:1", got);
+		CHECK(!got->allowed);
+		CHECK_STR(got->rule, IP_RULE_CONFIG);
+		json_decref(j);
+		free(got);
+	}
+}
