@@ -88,6 +88,55 @@ denial() { cloop hub audit list --json | jq -c 'select(.action == "sandbox.image
 	exits 0 cloop hub audit verify
 }
 
+@test "a policy that does not load refuses what a project names, and the operator's image goes on" {
+	sandbox '{"allowed_registries": ["ghcr.io"], "requre_digest": true}'
+	image 'ghcr.io/acme/tools:1'
+	exits 125 go -- true
+	has "$stderr" "requre_digest"
+	has "$stderr" "fix: "
+	same "$(denial | jq -r '.detail | [.reference, .rule] | join(" ")')" "ghcr.io/acme/tools:1 policy-configuration"
+	image "$IMAGE"
+	# Below the warning that the file has a mistake.
+	exits 125 go --json -- true
+	same "$(tail -n 1 <<< "$stderr" | jq -r '.error.rule')" policy-configuration
+	rm "$P/.cloop/sandbox.yaml"
+	exits 0 go -- true
+	# Where the policy says that they are its affair too, they are.
+	hub_config_none
+	sandbox '{"govern_operator_images": true, "requre_digest": true}'
+	exits 125 go -- true
+	has "$stderr" "requre_digest"
+}
+
+@test "a reference of 512 bytes is judged, and one more is refused and audited as it was written" {
+	sandbox '{"allowed_registries": ["ghcr.io"]}'
+	long=ghcr.io/$(printf 'a%.0s' {1..504})
+	image "$long"
+	exits 125 go -- true
+	lacks "$stderr" "512 bytes"
+	image "${long}a"
+	exits 125 go -- true
+	has "$stderr" "512 bytes"
+	same "$(denial | jq -r '.detail.reference')" "${long}a"
+	same "$(denial | jq -r '.detail.rule')" reference-syntax
+	image "$(printf 'a%.0s' {1..60000})"
+	exits 125 go -- true
+	exits 0 cloop hub audit verify
+}
+
+@test "registries that lie, send one elsewhere, ask for ever, send too much or nothing: what must be signed does not run" {
+	sandbox "$(signed)"
+	for name in lie-header redirect-http huge loop hang; do
+		podman tag "$IMAGE" "$EVIL/$name:1"
+		image "$EVIL/$name:1"
+		exits 125 go --json -- touch ran || { echo "$name" >&2; return 1; }
+		same "$(jq -r '.error.rule' <<< "$stderr")" signature-required
+		[ -n "$(jq -r '.error.remediation // empty' <<< "$stderr")" ]
+		[ ! -e "$P/ran" ]
+	done
+	same "$(denial | jq -r .detail.reference)" "$EVIL/hang:1"
+}
+
 # own_config WARN-OR-REQUIRED COSIGN-SCRIPT : the executor's image is cloop's own.
 own_config() {
 	local own=ghcr.io/blechschmidt/cloop-harness:latest

@@ -100,7 +100,9 @@ static int by_policy(struct work_spec *s, struct prepared *p, struct judged *j,
 		pin(p, name, p->signature);
 		return 0;
 	}
-	find_pushed(s, p, j, digests, &pushed);
+	/* A registry that could not be asked is not asked for more. */
+	if (!digests->n || !strcmp(cl_err_slug(&why), "image_signature"))
+		find_pushed(s, p, j, digests, &pushed);
 	if (pushed.n && !work_registry_verify(s->image_registry, &j->policy, name, &pushed,
 				p->cache, &p->signature, &second)) {
 		pin(p, name, p->signature);
