@@ -123,9 +123,15 @@ void net_dirs_close(struct net_dirs *d);
 int net_check_handle(const char *handle, struct cl_err *e);
 /* Names that follow from the handle and the network. */
 void net_state_names(struct net_state *s);
+/*
+ * The longest record, written or read: a hub's path of PATH_MAX bytes, each of which JSON may
+ * say in six, and the names beside it.
+ */
+#define NET_STATE_MAX (32 << 10)
 /* CL_ENOTFOUND when there is no record. *s is zero before. */
 int net_state_read(
 	const struct net_dirs *d, const char *handle, struct net_state *s, struct cl_err *e);
+/* CL_EDATA: it is no text, or too long to be read again; nothing is written. */
 int net_state_write(const struct net_dirs *d, const struct net_state *s, struct cl_err *e);
 
 struct net_states {

@@ -139,7 +139,8 @@ int net_state_read(
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 
 	(void)snprintf(s->handle, sizeof(s->handle), "%s", handle);
-	if (sys_read_small(d->net, handle, 4096, &text, e) || decode(text.p, text.len, s, e))
+	if (sys_read_small(d->net, handle, NET_STATE_MAX, &text, e) ||
+		decode(text.p, text.len, s, e))
 		return cl_wrap(e, "%s/net", d->root);
 	net_state_names(s);
 	return 0;
@@ -162,7 +163,12 @@ int net_state_write(const struct net_dirs *d, const struct net_state *s, struct 
 	text = json_dumps(j, JSON_SORT_KEYS);
 	json_decref(j);
 	if (!text)
-		return cl_fail(e, CL_EDATA, "network '%s' is not UTF-8", s->network);
+		return cl_fail(e, CL_EDATA,
+			"network '%s' or the path of its hub, '%s', is not UTF-8",
+			s->network ? s->network : "", s->hub ? s->hub : "");
+	if (strlen(text) > NET_STATE_MAX)
+		return cl_fail(e, CL_EDATA, "the record of a network, of %zu bytes, is over %d",
+			strlen(text), NET_STATE_MAX);
 	return sys_write_atomic(d->net, s->handle, text, strlen(text), &owner, e);
 }
 

@@ -1,7 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What of prepared networks needs no machine: pools, names, foreign firewalls' cures. */
+#include "base/mem.h"
 #include "sys/net_internal.h"
+#include "sys/path.h"
 #include "unit.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 static struct pol_addr addr(const char *text)
 {
@@ -143,4 +151,42 @@ void test_net__foreign_fix(void)
 		nft_foreign_fix(cases[i].found, "10.211.0.0/16", &out);
 		CHECK_HAS(out.p, cases[i].piece);
 	}
+}
+
+/* What was written is read again, however long the hub's path is; what could not be is not written. */
+void test_net__records(void)
+{
+	char at[] = "/tmp/u-net-XXXXXX", hub[PATH_MAX];
+	cleanup_free char *huge = cl_calloc(NET_STATE_MAX + 1, 1);
+	cleanup_dirs struct net_dirs d = NET_DIRS_INIT;
+	cleanup_fd int tmp = open("/tmp", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct net_state s = {.handle = "c-0123456789ab", .network = "cloop-sbx-x", .table = "t"};
+	static const char fill[] = {'a', '\1', '"', '\x7f'};
+	struct cl_err e;
+
+	CHECK(mkdtemp(at) != NULL);
+	CHECK_INT(net_dirs_open(&d, at, true, &e), 0);
+	s.address = addr("10.211.0.2");
+	for (size_t i = 0; i < sizeof(fill); i++) {
+		cleanup_state struct net_state got = {0};
+
+		memset(hub, fill[i], sizeof(hub) - 1);
+		hub[0] = '/';
+		hub[sizeof(hub) - 1] = '\0';
+		s.hub = hub;
+		CHECK_INT(net_state_write(&d, &s, &e), 0);
+		CHECK_INT(net_state_read(&d, s.handle, &got, &e), 0);
+		CHECK_STR(got.hub, hub);
+		CHECK_STR(got.network, s.network);
+		CHECK(!memcmp(&got.address, &s.address, sizeof(s.address)));
+	}
+	memset(huge, '/', NET_STATE_MAX);
+	s.hub = huge;
+	CHECK_INT(net_state_write(&d, &s, &e), -1);
+	CHECK_HAS(e.msg, "is over 32768");
+	(void)snprintf(hub, sizeof(hub), "/caf\xe9");
+	s.hub = hub;
+	CHECK_INT(net_state_write(&d, &s, &e), -1);
+	CHECK_HAS(e.msg, "is not UTF-8");
+	CHECK_INT(sys_rmtree(tmp, at + 5, &e), 0);
 }
