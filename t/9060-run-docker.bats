@@ -155,6 +155,18 @@ docker_leftovers() {
 	same "$(docker_leftovers)" ''
 }
 
+@test "docker: a network that does not say whose it is is not joined, and not taken away" {
+	docker_public
+	docker network create cloop-sbx-container > /dev/null
+	exits 125 run_in -- true
+	has "$stderr" "the network 'cloop-sbx-container' does not say whose it is: it has no label cloop.hub"
+	has "$stderr" "fix: docker network rm cloop-sbx-container, once nothing runs in it"
+	exits 0 docker network inspect cloop-sbx-container
+	docker network rm cloop-sbx-container > /dev/null
+	exits 0 run_in -- true
+	same "$(docker_leftovers)" ''
+}
+
 @test "docker: a live run's filter is looked at, and put back when somebody changes it" {
 	docker_public
 	id=$(run_in --detach -- sleep 60)

@@ -203,7 +203,18 @@ static void refuse_shared(const struct job *j, const char *hub, struct cl_err *e
 		j->spec->hub);
 }
 
-/* The bridge of a network of the engine's, by its own inspect; refused if it is another hub's. */
+/* Made by hand, or before networks said whose they are: who is in it, nobody knows. */
+static void refuse_unnamed(const struct job *j, struct cl_err *e)
+{
+	(void)cl_fail(e, CL_EREFUSED,
+		"the network '%s' does not say whose it is: it has no label %s", j->network,
+		CT_LABEL_HUB);
+	(void)cl_constraint(e, "network_name");
+	(void)cl_fix(e, "%s network rm %s, once nothing runs in it: the next run makes it again",
+		ct_engine_name(j->engine.kind), j->network);
+}
+
+/* The bridge of a network of the engine's, by its own inspect; refused if it is not this hub's. */
 static char *engine_bridge(const struct job *j, struct cl_err *e)
 {
 	const char *args[] = {"network", "inspect", "--format", "{{json .}}", j->network, NULL};
@@ -217,10 +228,12 @@ static char *engine_bridge(const struct job *j, struct cl_err *e)
 		return NULL;
 	labels = json_object_get(d.root, j->engine.kind == CT_PODMAN ? "labels" : "Labels");
 	hub = json_string_value(json_object_get(labels, CT_LABEL_HUB));
-	if (hub && strcmp(hub, j->spec->hub) != 0) {
+	if (!hub)
+		refuse_unnamed(j, e);
+	else if (strcmp(hub, j->spec->hub) != 0)
 		refuse_shared(j, hub, e);
+	if (!hub || strcmp(hub, j->spec->hub) != 0)
 		return NULL;
-	}
 	if (j->engine.kind == CT_PODMAN) {
 		name = json_string_value(json_object_get(d.root, "network_interface"));
 	} else {
@@ -269,8 +282,12 @@ static int engine_network(struct job *j, struct cl_err *e)
 			return -1;
 	}
 	bridge = engine_bridge(j, e);
-	if (!bridge)
+	if (!bridge) {
+		/* What is somebody else's is not taken away when this run is cleaned up. */
+		if (e->code == CL_EREFUSED)
+			j->net_kind = JOB_NET_NONE;
 		return -1;
+	}
 	f.bridge = bridge;
 	(void)snprintf(j->net.bridge, sizeof(j->net.bridge), "%s", bridge);
 	return j->has_policy ? nft_apply(&f, &j->policy, e) : 0;
