@@ -142,6 +142,17 @@ CLOOP_EXECUTOR CLOOP_HANDLE CLOOP_RUN_ID CLOOP_WORKSPACE HOME LANG PATH PWD "
 	same "$(sql 'select outcome from run order by created_at desc limit 1')" timeout
 }
 
+@test "stop and wait reach a run that was started under another run directory" {
+	detached sh -c 'trap "" TERM; echo up; while :; do sleep 1; done'
+	until_true grep -q up <(cloop runs logs "$R")
+	exits 0 env CLOOP_RUN_DIR="$T/elsewhere" cloop runs stop --grace 200ms "$R"
+	has "$output" "killed"
+	[ ! -e "$T/elsewhere/w/$H" ]
+	detached sh -c 'sleep 1; exit 3'
+	exits 1 env CLOOP_RUN_DIR="$T/elsewhere" cloop runs wait "$R"
+	same "$output" 3
+}
+
 @test "a supervisor that was killed is replaced: output and status are kept" {
 	mkfifo -m 666 "$P/go"
 	detached sh -c 'echo one; cat go; echo two; exit 5'

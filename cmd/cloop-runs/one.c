@@ -32,7 +32,7 @@ int one_run_wait(struct one_run *o, struct cl_err *e)
 		if (!strcmp(o->run.state, "finished"))
 			return 0;
 		if (o->run.handle_id)
-			work_nap(o->run.handle_id);
+			work_nap(o->store, o->run.handle_id);
 		else
 			sys_sleep_ms(300);
 	}

@@ -4,7 +4,6 @@
 #include "sys/clock.h"
 #include "work/control.h"
 #include "work/paths.h"
-#include "work/rundir.h"
 #include "work/sweep.h"
 
 #include <string.h>
@@ -12,14 +11,13 @@
 #define STARTING_MS 90000 /* disk walk, network and engine, each with its own limit */
 
 /* Asks the shim; CL_EUNAVAIL when there is none. */
-static int ask(const char *handle, int64_t grace_ms, struct cl_err *e)
+static int ask(struct store *s, const char *handle, int64_t grace_ms, struct cl_err *e)
 {
-	cleanup_free char *base = work_run_base();
 	cleanup_rundir struct rundir rd = {0};
 	json_t *msg = json_pack("{s:s, s:I}", "op", "stop", "grace_ms", (json_int_t)grace_ms);
 	int rc;
 
-	rundir_init(&rd, base, handle);
+	work_rundir_of(s, handle, NULL, &rd);
 	rc = control_ask(rd.sock, msg, e);
 	json_decref(msg);
 	return rc;
@@ -85,7 +83,8 @@ static int stop(struct one_run *o, const char *handle, int64_t grace_ms, struct 
 {
 	cleanup_free char *id = cl_strdup(o->run.id);
 
-	if (!ask(handle, grace_ms, e) || (!adopt(o, e) && !ask(handle, grace_ms, e)))
+	if (!ask(o->store, handle, grace_ms, e) ||
+		(!adopt(o, e) && !ask(o->store, handle, grace_ms, e)))
 		return 0;
 	/* It may have ended in between: then there is nobody to ask. */
 	store_run_release(&o->run);

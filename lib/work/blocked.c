@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "sys/clock.h"
 #include "sys/net.h"
+#include "work/paths.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -20,11 +21,13 @@ static void parse_into(const char *text, struct pol_addr *out)
 /* As its row says, else its network's record. */
 bool blocked_sources(const struct store_handle *h, const char *run_base, struct pol_addr out[2])
 {
+	cleanup_free char *base = NULL;
 	struct cl_err e;
 
 	parse_into(h->address, &out[0]);
 	parse_into(h->address6, &out[1]);
-	if (!out[0].family && !out[1].family && net_addresses(run_base, h->id, out, &e))
+	base = h->runtime_dir ? work_base_of(h) : cl_strdup(run_base);
+	if (!out[0].family && !out[1].family && net_addresses(base, h->id, out, &e))
 		return false;
 	return out[0].family || out[1].family;
 }

@@ -96,7 +96,6 @@ static int name_slot(struct renewal *r, struct app_slot *slot, struct cl_err *e)
 /* What the holder has of tokens, which nobody else does. */
 static int find_slots(struct renewal *r, struct cl_err *e)
 {
-	cleanup_free char *base = work_run_base();
 	cleanup_rundir struct rundir rd = {0};
 
 	if (app_slots_find(r->k->store, r->row.id, &r->slots, e))
@@ -105,7 +104,7 @@ static int find_slots(struct renewal *r, struct cl_err *e)
 		if (name_slot(r, &r->slots.v[i], e))
 			return -1;
 	if (r->slots.n && r->row.sandbox) {
-		rundir_init(&rd, base, r->row.sandbox);
+		work_rundir_of(r->k->store, r->row.sandbox, NULL, &rd);
 		app_slots_read(&r->slots, &rd);
 	}
 	r->c.slots = &r->slots;

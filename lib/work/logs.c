@@ -6,7 +6,6 @@
 #include "sys/clock.h"
 #include "work/control.h"
 #include "work/paths.h"
-#include "work/rundir.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -62,16 +61,15 @@ int work_logs_json(const char *dir, uint64_t from, struct cl_err *e)
 	return rc;
 }
 
-void work_nap(const char *handle)
+void work_nap(struct store *s, const char *handle)
 {
-	cleanup_free char *base = work_run_base();
 	json_t *msg = json_pack("{s:s}", "op", "wait"), *got = NULL;
 	cleanup_rundir struct rundir rd = {0};
 	int fd = -1, fds[CONTROL_FDS];
 	struct cl_err e;
 	size_t n;
 
-	rundir_init(&rd, base, handle);
+	work_rundir_of(s, handle, NULL, &rd);
 	if (!control_connect(rd.sock, &fd, &e) && !control_send(fd, msg, NULL, 0, &e) &&
 		!control_recv(fd, &got, fds, &n, &e) && got) {
 		struct pollfd p = {fd, POLLIN, 0};

@@ -5,6 +5,8 @@
 
 #include "work/spool.h"
 
+#include "store/run.h"
+
 #include <jansson.h>
 
 /*
@@ -15,6 +17,6 @@ json_t *work_log_json(const struct spool_record *r);
 /* Prints every record from `from` on, one a line. */
 int work_logs_json(const char *dir, uint64_t from, struct cl_err *e);
 /* Sleeps until the shim of the handle says that it ended, or some seconds passed. */
-void work_nap(const char *handle);
+void work_nap(struct store *s, const char *handle);
 
 #endif

@@ -33,6 +33,19 @@ char *work_base_of(const struct store_handle *h)
 	return cl_asprintf("%.*s", (int)(strlen(dir) - strlen(tail)), dir);
 }
 
+void work_rundir_of(struct store *s, const char *handle, const char *else_base, struct rundir *out)
+{
+	cleanup_handle_row struct store_handle h = STORE_HANDLE_INIT;
+	cleanup_free char *base = NULL;
+	struct cl_err e;
+
+	if (!store_handle_get(s, handle, &h, &e) && h.runtime_dir)
+		base = work_base_of(&h);
+	else
+		base = else_base ? cl_strdup(else_base) : work_run_base();
+	rundir_init(out, base, handle);
+}
+
 char *work_log_dir(const struct hub *h)
 {
 	return cl_asprintf("%s/.cloop/logs", h->dir);

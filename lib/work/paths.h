@@ -6,12 +6,18 @@
 #include "base/buf.h"
 #include "store/run.h"
 #include "sys/hub.h"
+#include "work/rundir.h"
 
 /* Where runtime folders are: CLOOP_RUN_DIR, else /run/cloop for root, else below
  * XDG_RUNTIME_DIR, else below /tmp with the uid. Owned. */
 char *work_run_base(void);
 /* That of a workload: where it was started, whatever the caller's is. Owned. */
 char *work_base_of(const struct store_handle *h);
+/*
+ * The paths of a workload below that. One that has no row, or whose row does not say, is looked for
+ * below else_base; NULL: the caller's own. Release *out.
+ */
+void work_rundir_of(struct store *s, const char *handle, const char *else_base, struct rundir *out);
 /* The hub's folder of workload logs; owned. */
 char *work_log_dir(const struct hub *h);
 /*

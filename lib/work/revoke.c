@@ -7,7 +7,7 @@
 #include "store/run.h"
 #include "sys/clock.h"
 #include "work/control.h"
-#include "work/rundir.h"
+#include "work/paths.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -19,15 +19,20 @@
 
 /* ---- telling ---- */
 
+struct telling {
+	struct store *store;
+	const char *run_base;
+};
+
 /* Sends the nudge and does not wait: the answer is what stands in the store. */
 static int tell(const char *sandbox, void *arg, struct cl_err *e)
 {
-	const char *run_base = arg;
+	const struct telling *t = arg;
 	cleanup_rundir struct rundir rd = {0};
 	cleanup_fd int fd = -1;
 	json_t *msg;
 
-	rundir_init(&rd, run_base, sandbox);
+	work_rundir_of(t->store, sandbox, t->run_base, &rd);
 	if (control_connect(rd.sock, &fd, e))
 		return 0;
 	msg = json_pack("{s:s}", "op", "lease");
@@ -38,11 +43,11 @@ static int tell(const char *sandbox, void *arg, struct cl_err *e)
 
 void revoke_tell(struct store *s, const char *run_base)
 {
-	cleanup_free char *base = cl_strdup(run_base);
+	struct telling t = {s, run_base};
 	struct cl_err e;
 
 	/* Best effort: whoever is not told looks by itself. */
-	(void)store_asked_each(s, TOLD, tell, base, &e);
+	(void)store_asked_each(s, TOLD, tell, &t, &e);
 }
 
 /* ---- what is written ---- */

@@ -62,7 +62,10 @@ int revoke_lease(struct store *s, const struct store_lease *l, const struct leas
  */
 int revoke_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e);
-/* Tells those who are asked for something, as far as anybody listens. */
+/*
+ * Tells those who are asked for something, as far as anybody listens: where each was started, and
+ * below run_base those of whom the store does not say where that was.
+ */
 void revoke_tell(struct store *s, const char *run_base);
 /* Looks until no holder is pending, at most `ms`; *out is what it is then. */
 int revoke_wait(struct store *s, const char *grant_id, const char *lease_id, int64_t ms,

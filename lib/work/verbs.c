@@ -138,7 +138,7 @@ int work_verb_wait(struct cl_ctx *c, struct cl_err *e)
 			return 0;
 		}
 		json_decref(j);
-		work_nap(id);
+		work_nap(h.store, id);
 		store_handle_release(&h.row);
 		if (store_handle_get(h.store, id, &h.row, e))
 			return -1;

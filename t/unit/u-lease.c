@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leases: what is taken, how it lives on, how it ends, and the bytes it travels as. */
 #include "lease-fixture.h"
+#include "store/run.h"
+#include "work/control.h"
+#include "work/revoke.h"
+
+#include <sys/socket.h>
 
 static const struct lease_env *variable(const struct lease *l, const char *name)
 {
@@ -347,5 +352,60 @@ void test_lease__a_released_one_is_never_renewed(void)
 	CHECK_HAS(e.msg, "released");
 	states = holds(k.store, l->id);
 	CHECK_STR(states, "taken");
+	hub_gone(&k);
+}
+
+/* Whoever revokes may have another run directory than the holder was started under. */
+void test_lease__holders_are_told_where_they_were_started(void)
+{
+	static const char sandbox[] = "c-0123456789ab", *const at[] = {
+								"x", "x/w", "x/w/c-0123456789ab"};
+	char grant[40], made[3][120], sock[130];
+	const struct store_end end = {NOW + 1, "uid:0", NULL, NULL};
+	struct lease_request ask = {
+		.sandbox = sandbox, .project = "/srv/app", .executor = "container", .now = NOW};
+	struct store_handle h = {.id = (char *)(uintptr_t)sandbox,
+		.executor_id = (char *)(uintptr_t) "container",
+		.driver = (char *)(uintptr_t) "container",
+		.project = (char *)(uintptr_t) "/srv/app",
+		.runtime_dir = made[2],
+		.started_at = NOW,
+		.disk_baseline = -1};
+	struct keyed k;
+	struct cl_err e;
+	size_t nfds;
+	bool won;
+	int64_t leases;
+	json_t *msg = NULL;
+	int fds[CONTROL_FDS];
+
+	hub_make(&k);
+	for (size_t i = 0; i < CL_ARRAY_LEN(at); i++) {
+		(void)snprintf(made[i], sizeof(made[i]), "%s/%s", dir, at[i]);
+		CHECK_INT(mkdir(made[i], 0700), 0);
+	}
+	(void)snprintf(sock, sizeof(sock), "%s/sock", made[2]);
+	hub_mint(&k, "one", "env", "{\"API_KEY\":\"planted-1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, grant);
+	{
+		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
+		cleanup_fd int listens = -1, holder = -1;
+		cleanup_held struct lease *l = NULL;
+
+		CHECK_INT(store_handle_insert(k.store, &h, &e), 0);
+		CHECK_INT(control_listen(sock, &listens, &e), 0);
+		CHECK_INT(lease_take(&k, &ask, &l, &e), 0);
+		CHECK_INT(store_grant_get(k.store, grant, &g, &e), 0);
+		CHECK_INT(revoke_grant(k.store, &g, &end, "scrub", dir, &won, &leases, &e), 0);
+		CHECK_INT(leases, 1);
+		holder = accept4(listens, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		CHECK(holder >= 0);
+		CHECK_INT(control_recv(holder, &msg, fds, &nfds, &e), 0);
+		CHECK_STR(json_string_value(json_object_get(msg, "op")), "lease");
+		json_decref(msg);
+	}
+	(void)unlink(sock);
+	for (size_t i = CL_ARRAY_LEN(at); i-- > 0;)
+		CHECK_INT(rmdir(made[i]), 0);
 	hub_gone(&k);
 }
