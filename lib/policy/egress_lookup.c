@@ -236,6 +236,42 @@ static bool one_lookup(const struct flat *f, const struct eg_lookup *l)
 	return l->n == 1 || (v->n == 1 && v->id[0] == FLAT_DROP_ALL);
 }
 
+size_t eg_length_direct(const struct flat *f, const struct eg_lookup *l, size_t i,
+	struct eg_opening out[EG_DIRECT_RULES])
+{
+	uint32_t class = l->at[i].v[0].to;
+	struct eg_opening o[FLAT_PROTOS];
+	size_t n = 0, protos;
+
+	if (l->at[i].mixed || class & EG_LONGER || class == FLAT_ALLOW_ALL)
+		return 0;
+	protos = eg_openings(f, class, o);
+	for (size_t k = 0; k < protos; k++) {
+		size_t rules = eg_opening_rules(&o[k]);
+
+		/* What looks up a set of ports or protocols costs more than to go to a chain. */
+		if (o[k].proto == EG_PROTO_ANY || o[k].n > rules || n + rules > EG_DIRECT_RULES)
+			return 0;
+		for (size_t r = 0; r < rules; r++)
+			out[n++] = eg_opening_rule(&o[k], r);
+	}
+	return n;
+}
+
+static void note_classes(const struct flat *f, const struct eg_lookup *l, bool *gone_to)
+{
+	struct eg_opening o[EG_DIRECT_RULES];
+	flat_u128 lo, hi;
+	uint32_t class;
+
+	for (size_t i = 0; !l->n && eg_map_next(f, l->family, &i, &lo, &hi, &class);)
+		gone_to[class] = true;
+	for (size_t i = 0; i < l->n; i++)
+		for (size_t k = 0; !eg_length_direct(f, l, i, o) && k < l->at[i].n; k++)
+			if (!(l->at[i].v[k].to & EG_LONGER))
+				gone_to[l->at[i].v[k].to] = true;
+}
+
 void eg_maps_make(const struct flat *f, struct eg_maps *out)
 {
 	size_t rules = eg_count_rules(f, EG_LINEAR_RULES);
@@ -247,8 +283,13 @@ void eg_maps_make(const struct flat *f, struct eg_maps *out)
 	choose(f, 6, &out->of[FLAT_V6]);
 	out->there = rules > EG_LINEAR_RULES ||
 		     (one_lookup(f, &out->of[FLAT_V4]) && one_lookup(f, &out->of[FLAT_V6]));
-	if (!out->there)
+	if (!out->there) {
 		eg_maps_release(out);
+		return;
+	}
+	out->gone_to = cl_calloc(f->nclasses, sizeof(*out->gone_to));
+	note_classes(f, &out->of[FLAT_V4], out->gone_to);
+	note_classes(f, &out->of[FLAT_V6], out->gone_to);
 }
 
 void eg_maps_release(struct eg_maps *m)
@@ -256,6 +297,7 @@ void eg_maps_release(struct eg_maps *m)
 	for (int half = FLAT_V4; half <= FLAT_V6; half++)
 		for (size_t i = 0; i < m->of[half].n; i++)
 			free(m->of[half].at[i].v);
+	free(m->gone_to);
 	*m = EG_MAPS_INIT;
 }
 

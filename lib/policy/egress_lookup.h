@@ -50,6 +50,7 @@ struct eg_lookup {
 struct eg_maps {
 	bool there;
 	struct eg_lookup of[FLAT_FAMILIES];
+	bool *gone_to; /* of each class of the flat form: a rule or an element goes to its chain */
 };
 #define EG_MAPS_INIT ((struct eg_maps){.there = false})
 /* Chooses what costs a packet less; *out is written. */
@@ -67,6 +68,14 @@ const char *eg_length_says(
 /* The same of one entry of a map. */
 const char *eg_entry_says(
 	const struct eg_part *part, const struct eg_lookup *l, uint32_t to, char out[EG_MAP_NAME]);
+/*
+ * Where all prefixes of a length are for a few ports, their rules have the set itself, behind the
+ * port: one rule lets a packet through, one lookup is done whatever the port, and no chain is gone
+ * to. That many rules, each with what it opens; 0: the length's rule is of another kind.
+ */
+#define EG_DIRECT_RULES 3
+size_t eg_length_direct(const struct flat *f, const struct eg_lookup *l, size_t i,
+	struct eg_opening out[EG_DIRECT_RULES]);
 /* The mask of a length. */
 struct pol_addr eg_length_mask(const struct eg_lookup *l, size_t i);
 
@@ -76,6 +85,12 @@ struct pol_addr eg_length_mask(const struct eg_lookup *l, size_t i);
  * its chain is its own place.
  */
 bool eg_lookup_next(const struct eg_lookup *l, uint8_t chain, size_t *i);
+
+/* The chains of a part as text; bridge NULL: the namespace form. And what they begin with there. */
+void eg_judging_text(const struct eg_part *part, const char *bridge, const struct flat *flat,
+	const struct eg_maps *m, struct cl_buf *b);
+#define EG_ESTABLISHED "ct state established,related counter accept"
+void eg_states_text(struct cl_buf *b);
 
 /* The maps of a part as text for nft(8), nothing where it has none; and LO-HI, or the address. */
 void eg_maps_text(const struct eg_part *part, const struct flat *flat, const struct eg_maps *m,

@@ -61,12 +61,14 @@
  *         maps:
  *           ip daddr vmap @allowed4, or for the lengths of the chain
  *           ip daddr & MASK vmap @allowed4_L | ip daddr & MASK == @allowed4_L accept | goto ...
+ *           or where all of a length are for up to EG_DIRECT_RULES ports, for each of these
+ *           PORTS ip daddr & MASK == @allowed4_L accept
  *           ip6 daddr vmap @allowed6	the same
  *       iifname B counter goto denied comment EG_SAY_DEFAULT
  *    [chain allowed4_L		for each length that a half of longer ones begins with, then for IPv6
  *       ip daddr & MASK vmap @allowed4_L ...		the lengths of that half
  *       iifname B counter goto denied comment EG_SAY_DEFAULT]
- *    [chain allowN			with maps: one for each class of ports, in their order
+ *    [chain allowN			with maps: one for each class that is gone to, in their order
  *       PORTS accept			for TCP, UDP, the rest; up to three ports a rule each, downwards
  *       iifname B counter goto denied comment EG_SAY_DEFAULT]
  *    [chain tohost			with the public Internet: from the sandbox to the host
@@ -197,8 +199,6 @@ static void listeners(struct cl_buf *b)
 		"counter drop comment \"" EG_SAY_LISTENER "\"");
 }
 
-#define ESTABLISHED "ct state established,related counter accept"
-
 /* Only the sandbox's own address may be the source (E11). */
 static void sources(const struct eg_nft *f, struct cl_buf *b)
 {
@@ -228,7 +228,7 @@ static void own_established(const char *ip, const struct pol_addr *own, struct c
 	if (!own->family)
 		return;
 	pol_addr_text(own, a);
-	cl_buf_addf(b, "\t\t%s saddr %s " ESTABLISHED "\n", ip, a);
+	cl_buf_addf(b, "\t\t%s saddr %s " EG_ESTABLISHED "\n", ip, a);
 }
 
 static void invalid(const char *bridge, struct cl_buf *b)
@@ -242,13 +242,13 @@ static void forward(const struct eg_nft *f, struct cl_buf *b)
 
 	chain(b, "forward", "forward", "accept");
 	if (!any)
-		line(b, ESTABLISHED);
+		line(b, EG_ESTABLISHED);
 	own_established("ip", &f->source4, b);
 	own_established("ip6", &f->source6, b);
 	cl_buf_addf(b, "\t\toifname \"%s\" goto inbound\n", f->bridge);
 	if (any) {
 		sources(f, b);
-		line(b, ESTABLISHED);
+		line(b, EG_ESTABLISHED);
 	}
 	invalid(f->bridge, b);
 	line(b, "goto outbound");
@@ -264,7 +264,7 @@ static void bridge_hooks(const struct eg_nft *f, bool to_host, struct cl_buf *b)
 	listeners(b);
 	if (f->source4.family || f->source6.family)
 		sources(f, b);
-	line(b, ESTABLISHED);
+	line(b, EG_ESTABLISHED);
 	invalid(f->bridge, b);
 	cl_buf_addf(b, "\t\tgoto %s\n", to_host ? eg_to_host.chain : eg_leaving.chain);
 	end(b);
@@ -290,131 +290,6 @@ static void namespace_hooks(struct cl_buf *b)
 	chain(b, "forward", "forward", "drop");
 	line(b, "counter drop comment \"" EG_SAY_DEFAULT "\"");
 	end(b);
-}
-
-static void states(struct cl_buf *b)
-{
-	line(b, ESTABLISHED);
-	line(b, "ct state invalid counter drop");
-}
-
-static void ports(const struct eg_opening *o, struct cl_buf *b)
-{
-	const char *proto = eg_proto_name(o->proto);
-
-	if (o->proto == EG_PROTO_ANY) {
-		cl_buf_adds(b, "meta l4proto != { tcp, udp } ");
-		proto = "th";
-	} else if (!o->n) {
-		cl_buf_addf(b, "meta l4proto %s ", proto);
-	}
-	if (!o->n)
-		return;
-	cl_buf_addf(b, "%s dport %s", proto, o->n > 1 ? "{ " : "");
-	for (size_t i = 0; i < o->n; i++) {
-		cl_buf_addf(b, "%s%u", i ? ", " : "", o->ports[i].lo);
-		if (o->ports[i].lo != o->ports[i].hi)
-			cl_buf_addf(b, "-%u", o->ports[i].hi);
-	}
-	cl_buf_adds(b, o->n > 1 ? " } " : " ");
-}
-
-static void daddr(uint8_t family, flat_u128 lo, flat_u128 hi, struct cl_buf *b)
-{
-	struct pol_prefix p[FLAT_MAX_PREFIXES];
-	char text[POL_PREFIX_TEXT];
-
-	if (!lo && hi == flat_last(family)) {
-		cl_buf_addf(b, "meta nfproto ipv%d ", family);
-		return;
-	}
-	cl_buf_adds(b, family == 4 ? "ip daddr " : "ip6 daddr ");
-	if (flat_prefixes(family, lo, hi, p) == 1) {
-		pol_prefix_text(&p[0], text);
-		cl_buf_adds(b, text);
-	} else {
-		eg_range_text(family, lo, hi, b);
-	}
-	cl_buf_addc(b, ' ');
-}
-
-static void rules(const struct flat *flat, uint8_t family, struct cl_buf *b)
-{
-	flat_u128 lo, hi;
-	uint32_t class;
-
-	for (size_t i = 0; eg_map_next(flat, family, &i, &lo, &hi, &class);) {
-		struct eg_opening o[FLAT_PROTOS];
-		size_t n = eg_openings(flat, class, o);
-
-		for (size_t k = 0; k < (class == FLAT_ALLOW_ALL ? 1 : n); k++) {
-			char comment[121];
-
-			eg_comment(eg_opening_reason(flat, family, lo, &o[k]), comment);
-			cl_buf_adds(b, "\t\t");
-			daddr(family, lo, hi, b);
-			if (class != FLAT_ALLOW_ALL)
-				ports(&o[k], b);
-			cl_buf_addf(b, "counter accept comment \"%s\"\n", comment);
-		}
-	}
-}
-
-/* The rules of a chain that look up, for one family. */
-static void look_up(
-	const struct eg_part *part, const struct eg_lookup *l, uint8_t chain_of, struct cl_buf *b)
-{
-	const char *ip = l->family == 4 ? "ip" : "ip6";
-
-	if (!l->n)
-		cl_buf_addf(b, "\t\t%s daddr vmap @%s\n", ip, part->map[flat_half(l->family)]);
-	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);) {
-		struct pol_addr mask = eg_length_mask(l, i);
-		char name[EG_MAP_NAME], bits[POL_ADDR_TEXT];
-		const char *to;
-
-		eg_length_name(part, l, i, name);
-		pol_addr_text(&mask, bits);
-		cl_buf_addf(b, "\t\t%s daddr ", ip);
-		if (l->at[i].len < pol_bits(l->family))
-			cl_buf_addf(b, "& %s ", bits);
-		if (l->at[i].mixed) {
-			cl_buf_addf(b, "vmap @%s\n", name);
-			continue;
-		}
-		cl_buf_addf(b, "%s@%s ", l->at[i].len < pol_bits(l->family) ? "== " : "", name);
-		to = eg_length_says(part, l, i, name);
-		cl_buf_addf(b, "%s%s\n", to ? "goto " : "accept", to ? to : "");
-	}
-}
-
-static void deny(const struct eg_part *part, const char *bridge, struct cl_buf *b)
-{
-	cl_buf_adds(b, "\t\t");
-	if (bridge)
-		cl_buf_addf(b, "iifname \"%s\" ", bridge);
-	cl_buf_addf(b, "counter goto denied comment \"%s\"\n", part->comment);
-	end(b);
-}
-
-static void allow_chain(const struct eg_part *part, const char *bridge, const struct flat *flat,
-	uint32_t class, struct cl_buf *b)
-{
-	struct eg_opening o[FLAT_PROTOS];
-	char name[EG_CHAIN_NAME];
-	size_t n = eg_openings(flat, class, o);
-
-	eg_chain_name(part, class, name);
-	chain(b, name, NULL, NULL);
-	for (size_t i = 0; i < n; i++)
-		for (size_t k = 0; k < eg_opening_rules(&o[i]); k++) {
-			struct eg_opening one = eg_opening_rule(&o[i], k);
-
-			cl_buf_adds(b, "\t\t");
-			ports(&one, b);
-			cl_buf_adds(b, "accept\n");
-		}
-	deny(part, bridge, b);
 }
 
 static void refuse(bool silent, const char *comment, struct cl_buf *b)
@@ -445,45 +320,6 @@ static void peers(const char *bridge, struct cl_buf *b)
 		b, "\t\tiifname \"%s\" counter goto denied comment \"" EG_SAY_PEER "\"\n", bridge);
 }
 
-/* The chains of the longer prefixes. */
-static void longer(
-	const struct eg_part *part, const char *bridge, const struct eg_lookup *l, struct cl_buf *b)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		char name[EG_MAP_NAME];
-
-		if (l->at[i].chain != i)
-			continue;
-		eg_length_name(part, l, i, name);
-		chain(b, name, NULL, NULL);
-		look_up(part, l, (uint8_t)i, b);
-		deny(part, bridge, b);
-	}
-}
-
-static void judging(const struct eg_part *part, const struct eg_nft *f, const struct flat *flat,
-	const struct eg_maps *m, struct cl_buf *b)
-{
-	const char *bridge = f->bridge;
-
-	chain(b, part->chain, NULL, NULL);
-	if (!bridge)
-		states(b);
-	if (!m->there) {
-		rules(flat, 4, b);
-		rules(flat, 6, b);
-		deny(part, bridge, b);
-		return;
-	}
-	look_up(part, &m->of[FLAT_V4], EG_OWN_CHAIN, b);
-	look_up(part, &m->of[FLAT_V6], EG_OWN_CHAIN, b);
-	deny(part, bridge, b);
-	longer(part, bridge, &m->of[FLAT_V4], b);
-	longer(part, bridge, &m->of[FLAT_V6], b);
-	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++)
-		allow_chain(part, bridge, flat, i, b);
-}
-
 static void record(int version, bool has_port, struct cl_buf *b)
 {
 	const char *ip = version == 4 ? "ip" : "ip6", *port = has_port ? "th dport" : "0";
@@ -498,7 +334,7 @@ static void record(int version, bool has_port, struct cl_buf *b)
 static void inbound_and_denied(const struct eg_policy *p, const struct eg_nft *f, struct cl_buf *b)
 {
 	chain(b, "inbound", NULL, NULL);
-	states(b);
+	eg_states_text(b);
 	if (f->bridge)
 		peers(f->bridge, b);
 	refuse(p->silent, EG_SAY_INTO, b);
@@ -572,9 +408,9 @@ int eg_render_nft_form(
 		bridge_hooks(f, to_host, out);
 	else
 		namespace_hooks(out);
-	judging(&eg_leaving, f, &flat, &leaving, out);
+	eg_judging_text(&eg_leaving, f->bridge, &flat, &leaving, out);
 	if (to_host)
-		judging(&eg_to_host, f, &named, &to_named, out);
+		eg_judging_text(&eg_to_host, f->bridge, &named, &to_named, out);
 	inbound_and_denied(p, f, out);
 	if (f->bridge && f->masquerade)
 		masquerade(f, out);

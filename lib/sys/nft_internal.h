@@ -186,8 +186,8 @@ void nft_add_map_chains(struct nft_batch *b, const struct eg_part *part, const s
 	const struct eg_maps *m);
 void nft_add_maps(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
 	const struct eg_maps *m, struct nft_map_ids *ids);
-void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,
-	const struct nft_map_ids *ids);
+void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m, const struct nft_map_ids *ids);
 void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
 	const struct flat *flat, const struct eg_maps *m, const struct nft_map_ids *ids);
 /* The last rule of a chain that lets through: what else came from the bridge is denied. */

@@ -215,89 +215,10 @@ void nft_add_map_chains(struct nft_batch *b, const struct eg_part *part, const s
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		char name[EG_CHAIN_NAME];
 
+		if (!m->gone_to[i])
+			continue;
 		eg_chain_name(part, i, name);
 		nft_add_chain(b, nft_batch_keep(b, name), NULL);
-	}
-}
-
-/* An address in register 1; mask NULL: the whole of it. */
-static struct nft_rule asks(
-	struct nft_batch *b, const char *chain, uint8_t family, const struct pol_addr *mask)
-{
-	struct nft_rule r = nft_rule_begin(b, chain);
-	uint32_t len = pol_bits(family) / 8u;
-
-	nft_nfproto(&r, family);
-	nft_payload(&r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len, NFT_REG_1);
-	if (mask)
-		nft_mask(&r, mask->b, len);
-	return r;
-}
-
-static void look_up_length(struct nft_batch *b, const struct eg_part *part,
-	const struct eg_lookup *l, size_t i, const char *chain, uint32_t id)
-{
-	const struct pol_addr mask = eg_length_mask(l, i);
-	struct nft_rule r =
-		asks(b, chain, l->family, l->at[i].len < pol_bits(l->family) ? &mask : NULL);
-	char name[EG_MAP_NAME];
-
-	if (l->at[i].mixed) {
-		nft_look_up(&r, length_name(b, part, l, i), id, NFT_LOOKUP_VERDICT);
-	} else {
-		const char *to = eg_length_says(part, l, i, name);
-
-		nft_look_up(&r, length_name(b, part, l, i), id, NFT_LOOKUP_IN);
-		nft_verdict(&r, to ? NFT_GOTO : NF_ACCEPT, to);
-	}
-	nft_rule_end(&r, NULL);
-}
-
-/* The rules of a chain that look up, for one family. */
-static void look_up(struct nft_batch *b, const struct eg_part *part, const struct eg_lookup *l,
-	uint8_t chain_of, const char *chain, const struct nft_map_ids *ids)
-{
-	int half = flat_half(l->family);
-
-	if (!l->n) {
-		struct nft_rule r = asks(b, chain, l->family, NULL);
-
-		nft_look_up(&r, part->map[half], ids->of[half][0], NFT_LOOKUP_VERDICT);
-		nft_rule_end(&r, NULL);
-	}
-	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);)
-		look_up_length(b, part, l, i, chain, ids->of[half][i]);
-}
-
-void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct eg_maps *m,
-	const struct nft_map_ids *ids)
-{
-	look_up(b, part, &m->of[FLAT_V4], EG_OWN_CHAIN, part->chain, ids);
-	look_up(b, part, &m->of[FLAT_V6], EG_OWN_CHAIN, part->chain, ids);
-}
-
-void nft_deny_rule(
-	struct nft_batch *b, const struct eg_part *part, const char *chain, const char *bridge)
-{
-	struct nft_rule r = nft_rule_begin(b, chain);
-
-	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
-	nft_counter(&r);
-	nft_verdict(&r, NFT_GOTO, "denied");
-	nft_rule_end(&r, part->comment);
-}
-
-static void longer_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
-	const struct eg_lookup *l, const struct nft_map_ids *ids)
-{
-	for (size_t i = 0; i < l->n; i++) {
-		const char *chain;
-
-		if (l->at[i].chain != i)
-			continue;
-		chain = length_name(b, part, l, i);
-		look_up(b, part, l, (uint8_t)i, chain, ids);
-		nft_deny_rule(b, part, chain, bridge);
 	}
 }
 
@@ -313,6 +234,106 @@ static void opening(struct nft_rule *r, const struct eg_opening *o)
 	}
 	if (o->n)
 		nft_dport(r, o->ports, o->n);
+}
+
+/* An address in register 1; mask NULL: the whole of it. */
+static void asks(struct nft_rule *r, uint8_t family, const struct pol_addr *mask)
+{
+	uint32_t len = pol_bits(family) / 8u;
+
+	nft_nfproto(r, family);
+	nft_payload(r, NFT_PAYLOAD_NETWORK_HEADER, family == 4 ? 16 : 24, len, NFT_REG_1);
+	if (mask)
+		nft_mask(r, mask->b, len);
+}
+
+/* How a rule goes on that asks for a length. */
+static void look_up_in(struct nft_rule *r, const struct eg_part *part, const struct eg_lookup *l,
+	size_t i, uint32_t id, enum nft_lookup how)
+{
+	const struct pol_addr mask = eg_length_mask(l, i);
+
+	asks(r, l->family, l->at[i].len < pol_bits(l->family) ? &mask : NULL);
+	nft_look_up(r, length_name(r->b, part, l, i), id, how);
+}
+
+static void look_up_length(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_lookup *l, size_t i, const char *chain, uint32_t id)
+{
+	struct eg_opening o[EG_DIRECT_RULES];
+	size_t n = eg_length_direct(flat, l, i, o);
+	char name[EG_MAP_NAME];
+	struct nft_rule r;
+
+	for (size_t k = 0; k < n; k++) {
+		r = nft_rule_begin(b, chain);
+		opening(&r, &o[k]);
+		look_up_in(&r, part, l, i, id, NFT_LOOKUP_IN);
+		nft_verdict(&r, NF_ACCEPT, NULL);
+		nft_rule_end(&r, NULL);
+	}
+	if (n)
+		return;
+	r = nft_rule_begin(b, chain);
+	if (l->at[i].mixed) {
+		look_up_in(&r, part, l, i, id, NFT_LOOKUP_VERDICT);
+	} else {
+		const char *to = eg_length_says(part, l, i, name);
+
+		look_up_in(&r, part, l, i, id, NFT_LOOKUP_IN);
+		nft_verdict(&r, to ? NFT_GOTO : NF_ACCEPT, to);
+	}
+	nft_rule_end(&r, NULL);
+}
+
+/* The rules of a chain that look up, for one family. */
+static void look_up(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_lookup *l, uint8_t chain_of, const char *chain,
+	const struct nft_map_ids *ids)
+{
+	int half = flat_half(l->family);
+
+	if (!l->n) {
+		struct nft_rule r = nft_rule_begin(b, chain);
+
+		asks(&r, l->family, NULL);
+		nft_look_up(&r, part->map[half], ids->of[half][0], NFT_LOOKUP_VERDICT);
+		nft_rule_end(&r, NULL);
+	}
+	for (size_t i = l->n; eg_lookup_next(l, chain_of, &i);)
+		look_up_length(b, part, flat, l, i, chain, ids->of[half][i]);
+}
+
+void nft_map_rules(struct nft_batch *b, const struct eg_part *part, const struct flat *flat,
+	const struct eg_maps *m, const struct nft_map_ids *ids)
+{
+	look_up(b, part, flat, &m->of[FLAT_V4], EG_OWN_CHAIN, part->chain, ids);
+	look_up(b, part, flat, &m->of[FLAT_V6], EG_OWN_CHAIN, part->chain, ids);
+}
+
+void nft_deny_rule(
+	struct nft_batch *b, const struct eg_part *part, const char *chain, const char *bridge)
+{
+	struct nft_rule r = nft_rule_begin(b, chain);
+
+	nft_ifname(&r, NFT_META_IIFNAME, NFT_CMP_EQ, bridge);
+	nft_counter(&r);
+	nft_verdict(&r, NFT_GOTO, "denied");
+	nft_rule_end(&r, part->comment);
+}
+
+static void longer_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
+	const struct flat *flat, const struct eg_lookup *l, const struct nft_map_ids *ids)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		const char *chain;
+
+		if (l->at[i].chain != i)
+			continue;
+		chain = length_name(b, part, l, i);
+		look_up(b, part, flat, l, (uint8_t)i, chain, ids);
+		nft_deny_rule(b, part, chain, bridge);
+	}
 }
 
 static void accepted(struct nft_rule *r, const char *comment)
@@ -337,14 +358,16 @@ static void let_through(struct nft_batch *b, const char *chain, const struct eg_
 void nft_map_chain_rules(struct nft_batch *b, const struct eg_part *part, const char *bridge,
 	const struct flat *flat, const struct eg_maps *m, const struct nft_map_ids *ids)
 {
-	longer_rules(b, part, bridge, &m->of[FLAT_V4], ids);
-	longer_rules(b, part, bridge, &m->of[FLAT_V6], ids);
+	longer_rules(b, part, bridge, flat, &m->of[FLAT_V4], ids);
+	longer_rules(b, part, bridge, flat, &m->of[FLAT_V6], ids);
 	for (uint32_t i = FLAT_ALLOW_ALL + 1; i < flat->nclasses; i++) {
 		struct eg_opening o[FLAT_PROTOS];
 		size_t n = eg_openings(flat, i, o);
 		char name[EG_CHAIN_NAME];
 		const char *chain;
 
+		if (!m->gone_to[i])
+			continue;
 		eg_chain_name(part, i, name);
 		chain = nft_batch_keep(b, name);
 		for (size_t k = 0; k < n; k++)

@@ -305,7 +305,7 @@ static void judging_rules(struct nft_batch *b, const struct nft_filter *f, const
 	if (!j->there)
 		return;
 	if (j->maps.there)
-		nft_map_rules(b, j->part, &j->maps, &j->ids);
+		nft_map_rules(b, j->part, &j->flat, &j->maps, &j->ids);
 	else
 		nft_linear_rules(b, j->part, &j->flat);
 	nft_deny_rule(b, j->part, j->part->chain, f->bridge);

@@ -233,6 +233,45 @@ void test_script__maps(void)
 	CHECK_INT(count(s, "ffff:0.0.0.0"), 0);
 }
 
+/* All of a length for a few ports: the port first, then one lookup, and no chain to go to. */
+void test_script__direct(void)
+{
+	static const char cidrs[] =
+		"\"10.1.0.0/16\",\"10.3.0.0/16\",\"10.5.0.0/16\",\"10.7.0.0/16\",\"10.9.0.0/16\","
+		"\"11.1.0.0/16\",\"11.3.0.0/16\",\"11.5.0.0/16\",\"11.7.0.0/16\",\"11.9.0.0/16\","
+		"\"12.1.0.0/16\"";
+	static const struct {
+		const char *ports;
+		bool direct;
+		const char *has;
+	} t[] = {
+		{"\"allow_ports\":[443,80]", true,
+			"\n\tchain outbound {\n"
+			"\t\ttcp dport 443 ip daddr & 255.255.0.0 == @allowed4_16 accept\n"
+			"\t\ttcp dport 80 ip daddr & 255.255.0.0 == @allowed4_16 accept\n"
+			"\t\tip6 daddr vmap @allowed6\n\t\tiifname \"br0\" counter goto denied"},
+		{"\"all_ports\":true", true,
+			"\t\tmeta l4proto tcp ip daddr & 255.255.0.0 == @allowed4_16 accept\n"},
+		{"\"allow_ports\":[443,444]", true,
+			"\t\ttcp dport 443-444 ip daddr & 255.255.0.0 == @allowed4_16 accept\n"},
+		{"\"allow_ports\":[1,3,5,7]", false,
+			"\t\tip daddr & 255.255.0.0 == @allowed4_16 goto allow1\n"},
+		/* Each length for itself. */
+		{"\"allow_ports\":[443],\"brokers\":[\"10.13.0.1:3128\"]", true,
+			"\t\ttcp dport 3128 ip daddr @allowed4_32 accept\n"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(t); i++) {
+		cleanup_free char *policy =
+			cl_asprintf("{\"allow_cidrs\":[%s],%s}", cidrs, t[i].ports);
+		cleanup_free char *s =
+			script(policy, &(struct eg_nft){.table = TABLE, .bridge = "br0"});
+
+		CHECK_HAS(s, t[i].has);
+		CHECK_INT(count(s, "chain allow1 {"), t[i].direct ? 0 : 1);
+	}
+}
+
 /*
  * Prefixes of few lengths are a set each, or a map where they say different things; the longer
  * ones are reached by the middle one.
