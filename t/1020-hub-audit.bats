@@ -119,6 +119,35 @@ PY
 	same "$(wc -l <<< "$output")" 1
 }
 
+@test "a state file from before leases were made leaner keeps them" {
+	need sqlite3
+	rm -f "$db"*
+	{
+		echo "BEGIN; CREATE TABLE schema_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
+		echo "sha256 TEXT NOT NULL) STRICT;"
+		for f in "$SRC"/share/schema/00{01,02,03,04,05,06,07,08,09,10,11}-*.sql; do
+			cat "$f"
+			n=$(basename "$f" .sql)
+			echo "INSERT INTO schema_migration VALUES ($((10#${n%%-*})), '$n', '$(sha256sum < "$f" | cut -d' ' -f1)');"
+		done
+		echo "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at,"
+		echo " state) VALUES (7, 'lease_a', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');"
+		echo "INSERT INTO lease_grant (grant_id, lease, how, state) VALUES ('grant_a', 7, 2, 'taking');"
+		echo "INSERT INTO app_token VALUES (7, 'grant_a', 's', 'n', 'f', 'b', '{}', 'x', 3, 0);"
+		echo "PRAGMA user_version = 11; PRAGMA application_id = $((0x636c6f70)); COMMIT;"
+	} | sqlite3 "$db"
+	exits 0 cloop hub bootstrap
+	exits 0 cloop hub audit verify
+	same "$(sqlite3 "$db" "SELECT seq, id, labels, state FROM lease")" "7|lease_a|k=v|live"
+	same "$(sqlite3 "$db" "SELECT grant_id, lease, how, state FROM lease_grant")" "grant_a|7|2|taking"
+	same "$(sqlite3 "$db" "SELECT lease, grant_id, expires_at FROM app_token")" "7|grant_a|3"
+	# Its holds and tokens go with it, and it cannot be of another state than there is.
+	! sqlite3 "$db" "PRAGMA foreign_keys = ON; UPDATE lease SET state = 'lent'" || false
+	sql "PRAGMA foreign_keys = ON; DELETE FROM lease"
+	same "$(sqlite3 "$db" "SELECT count(*) FROM lease_grant")$(sqlite3 "$db" "SELECT count(*) FROM app_token")" 00
+	same "$(sqlite3 "$db" "PRAGMA integrity_check; PRAGMA foreign_key_check")" ok
+}
+
 @test "state files that are newer, altered, foreign, cut or absent are refused" {
 	cp "$db" "$D/good"
 	for statement in "PRAGMA user_version = 77" "PRAGMA application_id = 5" \

@@ -1,6 +1,7 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The peer writes one short row; a lease is ten pages of rows and indexes, its audit rows among them.
-# Both have a log of their own on one disk, synchronous = FULL, and one sync a commit.
+# The peer writes one short row, in one page. A lease is seven: its row, what it stands on, three
+# indexes, its audit rows, and where their chain ends. Both have a log of their own on one disk,
+# synchronous = FULL, and one sync a commit.
 item='a lease taken, a commit each, against bare SQLite commits'
 target=1.11 # at least 90 % of its commits a second
 setup() {
