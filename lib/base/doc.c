@@ -504,8 +504,11 @@ json_t *cl_json_string(const char *s)
 {
 	cleanup_buf struct cl_buf b = CL_BUF_INIT;
 	size_t len = strlen(s);
-	json_t *j;
+	json_t *j = json_stringn(s, len);
 
+	/* Nearly always that is what it says. */
+	if (j)
+		return j;
 	for (size_t i = 0, n; i < len; i += n ? n : 1) {
 		n = cl_utf8_next(s + i, len - i);
 		cl_buf_add(&b, n ? s + i : "\xef\xbf\xbd", n ? n : 3);

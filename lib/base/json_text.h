@@ -78,5 +78,6 @@ void cl_json_quote(struct cl_buf *out, const char *text);
 
 /* The same of bytes, NUL among them; false, and nothing written, where they are not UTF-8. */
 bool cl_json_quote_exact(struct cl_buf *out, const char *text, size_t len);
+void cl_json_int(struct cl_buf *out, int64_t n);
 
 #endif

@@ -9,35 +9,87 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cl_json_quote_exact(struct cl_buf *out, const char *text, size_t len)
+/* How many bytes more than one an ASCII character takes: \n is two, \u0001 six. */
+static const unsigned char escaped[0x80] = {
+	[0 ... 7] = 5,
+	['\b'] = 1,
+	['\t'] = 1,
+	['\n'] = 1,
+	[11] = 5,
+	['\f'] = 1,
+	['\r'] = 1,
+	[14 ... 31] = 5,
+	['"'] = 1,
+	['\\'] = 1,
+};
+
+/* False where the text is no UTF-8; else *more is what escapes add to it. */
+static bool count(const char *text, size_t len, size_t *more)
+{
+	*more = 0;
+	for (size_t i = 0, n; i < len; i += n) {
+		unsigned char c = (unsigned char)text[i];
+
+		n = 1;
+		if (c < 0x80)
+			*more += escaped[c];
+		else if (!(n = cl_utf8_next(text + i, len - i)))
+			return false;
+	}
+	return true;
+}
+
+static char *escape(char *p, unsigned char c)
 {
 	static const char special[] = "\b\f\n\r\t", letter[] = "bfnrt";
-	size_t from = 0, before = out->len, n;
 
-	cl_buf_addc(out, '"');
-	for (size_t i = 0; i < len; i += n) {
-		unsigned char c = (unsigned char)text[i];
-		const char *at;
+	if (escaped[c] > 1)
+		return p + snprintf(p, 7, "\\u%04X", c);
+	*p++ = '\\';
+	*p++ = c < 0x20 ? letter[strchr(special, c) - special] : (char)c;
+	return p;
+}
 
-		n = c < 0x80 ? 1 : cl_utf8_next(text + i, len - i);
-		if (n && c >= 0x20 && c != '"' && c != '\\')
-			continue;
-		if (!n) {
-			out->len = before;
-			out->p[before] = '\0';
-			return false;
+bool cl_json_quote_exact(struct cl_buf *out, const char *text, size_t len)
+{
+	size_t more;
+	char *p;
+
+	if (!count(text, len, &more))
+		return false;
+	p = cl_buf_reserve(out, len + more + 2);
+	*p++ = '"';
+	if (more) {
+		for (size_t i = 0; i < len; i++) {
+			unsigned char c = (unsigned char)text[i];
+
+			if (c < 0x80 && escaped[c])
+				p = escape(p, c);
+			else
+				*p++ = (char)c;
 		}
-		cl_buf_add(out, text + from, i - from);
-		from = i + 1;
-		at = c ? strchr(special, c) : NULL;
-		if (c < 0x20 && !at)
-			cl_buf_addf(out, "\\u%04X", c);
-		else
-			cl_buf_add(out, (char[]){'\\', at ? letter[at - special] : (char)c}, 2);
+	} else if (len) {
+		memcpy(p, text, len);
+		p += len;
 	}
-	cl_buf_add(out, text + from, len - from);
-	cl_buf_addc(out, '"');
+	*p++ = '"';
+	*p = '\0';
+	out->len = (size_t)(p - out->p);
 	return true;
+}
+
+/* Each audit row has a few: addf is felt. */
+void cl_json_int(struct cl_buf *out, int64_t n)
+{
+	char digits[20], *p = digits + sizeof(digits);
+	uint64_t left = n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+
+	do
+		*--p = (char)('0' + left % 10);
+	while (left /= 10);
+	if (n < 0)
+		*--p = '-';
+	cl_buf_add(out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 struct writer {
@@ -146,8 +198,6 @@ static void object(struct writer *w, const json_t *j)
 
 static void value(struct writer *w, const json_t *j)
 {
-	char number[24];
-
 	switch (json_typeof(j)) {
 	case JSON_OBJECT:
 		object(w, j);
@@ -159,8 +209,7 @@ static void value(struct writer *w, const json_t *j)
 		string(w, json_string_value(j), json_string_length(j));
 		break;
 	case JSON_INTEGER:
-		(void)snprintf(number, sizeof(number), "%lld", (long long)json_integer_value(j));
-		cl_buf_adds(&w->out, number);
+		cl_json_int(&w->out, json_integer_value(j));
 		break;
 	case JSON_REAL:
 		real(w, j);

@@ -63,7 +63,7 @@ static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 		cl_buf_adds(&text, members[i].name);
 		cl_buf_adds(&text, "\":");
 		if (members[i].number)
-			cl_buf_addf(&text, "%lld", (long long)*members[i].number);
+			cl_json_int(&text, *members[i].number);
 		else
 			held = *members[i].text && cl_json_quote_exact(&text, *members[i].text,
 							   strlen(*members[i].text));

@@ -106,6 +106,27 @@ int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_er
 	return 0;
 }
 
+bool db_kept_as(struct store *s, const void *is, sqlite3_stmt **st)
+{
+	for (size_t i = 0; i < DB_KEPT; i++) {
+		struct db_kept *k = &s->kept[i];
+
+		if (k->is != is || k->used)
+			continue;
+		*st = k->st;
+		take(s, k);
+		return true;
+	}
+	return false;
+}
+
+void db_keep_as(struct store *s, const void *is, const sqlite3_stmt *st)
+{
+	for (size_t i = 0; i < DB_KEPT; i++)
+		if (s->kept[i].st == st)
+			s->kept[i].is = is;
+}
+
 static int parameter(sqlite3_stmt *st, const char *name)
 {
 	int i = sqlite3_bind_parameter_index(st, name);

@@ -12,9 +12,10 @@
 /* A statement that was compiled, for the next who asks for the same text. */
 struct db_kept {
 	sqlite3_stmt *st;
-	uint32_t hash; /* of its text */
-	bool used;     /* somebody has it now */
-	bool changes;  /* something that a mark stands for */
+	uint32_t hash;  /* of its text */
+	const void *is; /* whose INSERT it is (struct db_table), or NULL */
+	bool used;      /* somebody has it now */
+	bool changes;   /* something that a mark stands for */
 };
 #define DB_KEPT 64
 
@@ -48,6 +49,10 @@ struct store {
 int db_fail(struct store *s, const char *doing, struct cl_err *e);
 /* Compiled anew, or kept from the last time; cleanup_stmt gives it back. */
 int db_prepare(struct store *s, const char *sql, sqlite3_stmt **st, struct cl_err *e);
+/* The one that was kept as `is`; false: there is none, or somebody has it. */
+bool db_kept_as(struct store *s, const void *is, sqlite3_stmt **st);
+/* From now on *st, which was just prepared, is found so. */
+void db_keep_as(struct store *s, const void *is, const sqlite3_stmt *st);
 /* By name (":id"); a name that the statement does not have is a bug and aborts. */
 void db_text(sqlite3_stmt *st, const char *name, const char *value); /* NULL: SQL NULL */
 void db_int(sqlite3_stmt *st, const char *name, int64_t value);

@@ -26,13 +26,16 @@ static bool is_text(const struct db_col *c)
 	return c->type == DB_TEXT || c->type == DB_JSON;
 }
 
-/* Parameters are numbered as they stand in the statement, from one. */
+/*
+ * Parameters are numbered as they stand in the statement, from one. The row's texts are borrowed:
+ * whoever binds them has given the statement back before they go.
+ */
 static void bind(sqlite3_stmt *st, size_t at, const struct db_col *c, const void *row)
 {
 	int n = (int)at + 1, rc;
 
 	if (is_text(c))
-		rc = sqlite3_bind_text(st, n, *text_of(row, c), -1, SQLITE_TRANSIENT);
+		rc = sqlite3_bind_text(st, n, *text_of(row, c), -1, SQLITE_STATIC);
 	else if (c->type == DB_OPT && int_of(row, c) == -1)
 		rc = sqlite3_bind_null(st, n);
 	else
@@ -51,11 +54,14 @@ static void names(const struct db_table *t, const char *before, struct cl_buf *s
 	}
 }
 
-int db_insert(struct store *s, const struct db_table *t, const void *row, struct cl_err *e)
+/* An audit trail is written row by row: its text is put together once. */
+static int prepare_insert(
+	struct store *s, const struct db_table *t, sqlite3_stmt **st, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
 
+	if (db_kept_as(s, t, st))
+		return 0;
 	cl_buf_adds(&sql, "INSERT INTO ");
 	cl_buf_adds(&sql, t->name);
 	cl_buf_adds(&sql, " (");
@@ -63,7 +69,17 @@ int db_insert(struct store *s, const struct db_table *t, const void *row, struct
 	cl_buf_adds(&sql, ") VALUES (");
 	names(t, ":", &sql);
 	cl_buf_addc(&sql, ')');
-	if (db_prepare(s, sql.p, &st, e))
+	if (db_prepare(s, sql.p, st, e))
+		return -1;
+	db_keep_as(s, t, *st);
+	return 0;
+}
+
+int db_insert(struct store *s, const struct db_table *t, const void *row, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (prepare_insert(s, t, &st, e))
 		return -1;
 	for (size_t i = 0; i < t->ncols; i++)
 		bind(st, i, &t->cols[i], row);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "doc_rows.h"
+#include "base/json_text.h"
 
 static void row(const struct tsv_row *r)
 {
@@ -147,6 +148,20 @@ void test_json__text_is_one_sorted_line(void)
 
 	CHECK_STR(s, "{\"a\":[\"x\\ny\",null],\"b\":1,\"c\":\"h\xc3\xa9/\"}");
 	json_decref(j);
+}
+
+void test_json__whole_numbers(void)
+{
+	static const int64_t rows[] = {0, 1, -1, 9, 10, -10, 1234567890123, INT64_MAX, INT64_MIN};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+		cleanup_buf struct cl_buf b = CL_BUF_INIT;
+		char want[24];
+
+		(void)snprintf(want, sizeof(want), "%lld", (long long)rows[i]);
+		cl_json_int(&b, rows[i]);
+		CHECK_STR(b.p, want);
+	}
 }
 
 /* What jansson would write of the same tree. */
