@@ -71,9 +71,7 @@ int store_app_token_each(
 	struct store *s, const char *lease_id, store_app_token_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(
@@ -81,11 +79,7 @@ int store_app_token_each(
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_text(st, ":id", lease_id);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_app_token_over(struct store *s, store_app_token_lease_fn fn, void *arg, struct cl_err *e)

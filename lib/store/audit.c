@@ -142,11 +142,9 @@ int store_audit_each(struct store *s, const struct store_audit_filter *f, store_
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
 	cleanup_free char *action = cl_strdup(f->action ? f->action : "");
 	size_t len = strlen(action);
-	int rc = 0;
 
 	if (len && action[len - 1] == '*')
 		action[--len] = '\0';
@@ -175,11 +173,7 @@ int store_audit_each(struct store *s, const struct store_audit_filter *f, store_
 	db_text(st, ":secret", f->secret);
 	db_text(st, ":grant", f->grant_id);
 	db_int(st, ":limit", f->limit ? f->limit : -1);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 json_t *store_audit_json(const struct store_audit *a)

@@ -136,6 +136,17 @@ const void *db_row_at(const struct db_rows *r, size_t i);
 void db_rows_release(struct db_rows *r);
 #define cleanup_rows __attribute__((cleanup(db_rows_release)))
 
+/* All rows of a statement, each handed to fn(row, arg, e) until one does not return 0: its result. */
+#define DB_EACH(s, st, t, fn, arg, e)                                  \
+	({                                                             \
+		cleanup_rows struct db_rows rows_ = {0};               \
+		int rc_ = db_collect((s), (st), (t), &rows_, (e));     \
+                                                                       \
+		for (size_t i_ = 0; !rc_ && i_ < rows_.n; i_++)        \
+			rc_ = (fn)(db_row_at(&rows_, i_), (arg), (e)); \
+		rc_;                                                   \
+	})
+
 /* ---- the audit trail: audit.c ---- */
 
 /* Writes where it ends, where rows were added in this transaction. */

@@ -85,20 +85,14 @@ int store_binding_each(
 	struct store *s, const char *executor, store_binding_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&bindings, &sql);
 	cl_buf_adds(&sql, " WHERE :id IS NULL OR executor_id = :id ORDER BY project");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_text(st, ":id", executor);
-	if (db_collect(s, st, &bindings, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &bindings, fn, arg, e);
 }
 
 /* ---- labels ---- */
@@ -142,17 +136,13 @@ int store_labels_put(
 int store_labels_each(struct store *s, store_labels_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&labels, &sql);
 	cl_buf_adds(&sql, " ORDER BY executor_id");
-	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &labels, &rows, e))
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &labels, fn, arg, e);
 }
 
 /* ---- access ---- */

@@ -132,9 +132,7 @@ int store_grant_each(struct store *s, const struct store_grant_filter *f, store_
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " WHERE (:subject IS NULL OR subject = :subject)"
@@ -149,11 +147,7 @@ int store_grant_each(struct store *s, const struct store_grant_filter *f, store_
 	db_text(st, ":secret", f->secret_id);
 	db_int(st, ":at", f->active_at);
 	db_int(st, ":lost", f->lost_too);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 json_t *store_grant_json(const struct store_grant *g)

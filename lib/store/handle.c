@@ -168,9 +168,7 @@ int store_handle_each(struct store *s, const char *executor_id, bool ended_too, 
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_addf(&sql, " WHERE %s%s ORDER BY started_at, id", ended_too ? "1" : "state = 'live'",
@@ -179,11 +177,7 @@ int store_handle_each(struct store *s, const char *executor_id, bool ended_too, 
 		return -1;
 	if (executor_id)
 		db_text(st, ":executor", executor_id);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_handle_bases(struct store *s, struct cl_strv *out, struct cl_err *e)

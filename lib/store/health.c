@@ -107,17 +107,13 @@ int store_health_claim(struct store *s, const char *executor, int64_t version, b
 int store_health_each(struct store *s, store_health_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " ORDER BY executor_id");
-	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 /* ---- load ---- */

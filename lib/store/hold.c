@@ -33,20 +33,14 @@ void store_hold_release(struct store_hold *h)
 int store_hold_each(struct store *s, int64_t lease, store_hold_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " WHERE lease = :lease ORDER BY grant_id");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_int(st, ":lease", lease);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 /* Binds the row of one lease and one grant, runs the statement. */
@@ -264,9 +258,7 @@ int store_holder_each(struct store *s, const struct store_holder_filter *f, stor
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&holders, &sql);
 	if (f->grant_id)
@@ -284,9 +276,5 @@ int store_holder_each(struct store *s, const struct store_holder_filter *f, stor
 	else if (f->lease_id)
 		db_text(st, ":lease", f->lease_id);
 	db_int(st, ":limit", f->limit ? f->limit : -1);
-	if (db_collect(s, st, &holders, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &holders, fn, arg, e);
 }

@@ -82,18 +82,14 @@ int store_isolation_put(struct store *s, const struct store_isolation *r, int64_
 
 int store_isolation_each(struct store *s, store_isolation_fn fn, void *arg, struct cl_err *e)
 {
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " ORDER BY executor_id, runtime");
-	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	for (size_t i = 0; i < rows.n; i++)
-		if (fn(db_row_at(&rows, i), arg, e))
-			return -1;
-	return 0;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 json_t *store_isolation_json(const struct store_isolation *r)

@@ -47,9 +47,7 @@ int store_journal_each(struct store *s, const char *project, const char *run_id,
 	int64_t limit, store_journal_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	cl_buf_adds(&sql, "SELECT * FROM (");
 	db_select(&table, &sql);
@@ -63,11 +61,7 @@ int store_journal_each(struct store *s, const char *project, const char *run_id,
 		db_text(st, ":project", project);
 	if (run_id)
 		db_text(st, ":run", run_id);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 json_t *store_journal_json(const struct store_journal *j)

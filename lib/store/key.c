@@ -32,17 +32,13 @@ void store_key_release(struct store_key *k)
 int store_key_each(struct store *s, store_key_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " ORDER BY created_at, id");
-	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_key_get(

@@ -287,9 +287,7 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit",
@@ -308,9 +306,5 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 	if (f->grant_id)
 		db_text(st, ":grant", f->grant_id);
 	db_int(st, ":limit", f->limit ? f->limit : -1);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }

@@ -32,18 +32,14 @@ static const struct db_table table = {
 
 int store_open_runs(struct store *s, store_open_run_fn fn, void *arg, struct cl_err *e)
 {
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_adds(&sql, " ORDER BY created_at, run_id");
-	if (db_prepare(s, sql.p, &st, e) || db_collect(s, st, &table, &rows, e))
+	if (db_prepare(s, sql.p, &st, e))
 		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_runs_lost(struct store *s, const struct cl_strv *runs, const struct cl_strv *why,

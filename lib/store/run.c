@@ -188,9 +188,7 @@ int store_run_each(struct store *s, const struct store_run_filter *f, store_run_
 {
 	const char *const wanted[] = {f->project, f->executor_id, f->state, f->outcome, f->task};
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	where(f, wanted, &sql);
@@ -207,9 +205,5 @@ int store_run_each(struct store *s, const struct store_run_filter *f, store_run_
 		db_int(st, ":uid", f->uid);
 	db_int(st, ":since", f->since);
 	db_int(st, ":limit", f->limit ? f->limit : -1);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }

@@ -55,20 +55,14 @@ int store_sealed_each(struct store *s, enum store_set set, const char *target, c
 		cl_asprintf("SELECT id, key_id, wrapped FROM %s WHERE key_id <> :target"
 			    " AND id > :after ORDER BY id LIMIT :n",
 			sets[set].table);
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	if (db_prepare(s, sql, &st, e))
 		return -1;
 	db_text(st, ":target", target);
 	db_text(st, ":after", after);
 	db_int(st, ":n", n);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_sealed_swap(struct store *s, enum store_set set, const struct store_sealed *was,
@@ -172,20 +166,14 @@ int store_rotation_each(
 	struct store *s, int64_t limit, store_rotation_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&rotation_table, &sql);
 	cl_buf_adds(&sql, " ORDER BY started_at DESC, id LIMIT :limit");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_int(st, ":limit", limit);
-	if (db_collect(s, st, &rotation_table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &rotation_table, fn, arg, e);
 }
 
 json_t *store_rotation_json(const struct store_rotation *r)

@@ -165,9 +165,7 @@ int store_session_each(struct store *s, const char *state, const char *executor,
 	store_session_fn fn, void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	/* A state that is bound is no help to the planner, who would read all sessions. */
@@ -178,11 +176,7 @@ int store_session_each(struct store *s, const char *state, const char *executor,
 	db_int(st, ":limit", limit ? limit : -1);
 	if (executor)
 		db_text(st, ":executor", executor);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 /*

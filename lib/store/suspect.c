@@ -44,10 +44,8 @@ json_t *store_suspect_json(const struct store_suspect *r)
 static int each(struct store *s, const char *project, const char *workload, store_suspect_fn fn,
 	void *arg, struct cl_err *e)
 {
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	cl_buf_addf(&sql, "%s ORDER BY project, workload",
@@ -58,11 +56,7 @@ static int each(struct store *s, const char *project, const char *workload, stor
 		db_text(st, ":project", project);
 		db_text(st, ":workload", workload);
 	}
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_suspect_each(struct store *s, store_suspect_fn fn, void *arg, struct cl_err *e)
