@@ -1,10 +1,8 @@
 # shellcheck shell=bash disable=SC2034,SC2154
+. "$CLOOP_SRC/t/bench/state.bash"
 item='cloop-executor ls, against 2 x /bin/true and one store read'
 target=1.0
-setup() {
-	export CLOOP_DIR=$tmp/hub CLOOP_HUBS=$tmp/hubs
-	cloop hub bootstrap > /dev/null
-}
+setup() { bare_hub; }
 # In units of /bin/true by turns, and in processor time, which neighbours disturb least.
 trues() { "$RATIO" "$runs" "$@" -- /bin/true | jq .cpu_ratio; }
 measure() {

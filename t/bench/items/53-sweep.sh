@@ -1,10 +1,11 @@
 # shellcheck shell=bash disable=SC2034,SC2154
+. "$CLOOP_SRC/t/bench/state.bash"
 item='a sweep of 10,000 stale sessions and 100,000 handles, against 2 s'
 target=1.0
+skip_unless sqlite3
 setup() {
-	skip_unless sqlite3
-	export CLOOP_DIR=$tmp/hub CLOOP_RUN_DIR=$tmp/run CLOOP_HUBS=$tmp/hubs
-	cloop hub bootstrap > /dev/null
+	export CLOOP_RUN_DIR=$tmp/run
+	bare_hub
 	printf 'executors:\n  container: {enabled: false}\n' > "$CLOOP_DIR/.cloop/config.yaml"
 	sqlite3 "$CLOOP_DIR/.cloop/state.db" "
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 109999)

@@ -2,13 +2,8 @@
 # The peer writes one short row, in one page. A lease is seven: its row, what it stands on, three
 # indexes, its audit rows, and where their chain ends. Both have a log of their own on one disk,
 # synchronous = FULL, and one sync a commit.
+. "$CLOOP_SRC/t/bench/state.bash"
 item='a lease taken, a commit each, against bare SQLite commits'
 target=1.11 # at least 90 % of its commits a second
-setup() {
-	export CLOOP_HUBS=$tmp/hubs CLOOP_DIR=$tmp/hub
-	unset CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
-	cloop -C "$tmp/hub" hub bootstrap
-	echo '{"KEY":"value"}' | cloop secret mint app-env
-	cloop secret grant app-env --to project:/srv/app
-}
+setup() { lend_env; }
 measure() { "$BUILD_DIR/t/lib/leasetool" measure "$tmp/hub" 400 1; }

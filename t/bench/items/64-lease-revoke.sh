@@ -1,11 +1,10 @@
 # shellcheck shell=bash disable=SC2034,SC2154
+. "$CLOOP_SRC/t/bench/state.bash"
 item='revoke one grant of 1000 beside 1,000,000 live leases, against 50 ms'
 target=1.0
+skip_unless sqlite3
 setup() {
-	export CLOOP_HUBS=$tmp/hubs CLOOP_DIR=$tmp/hub
-	cloop -C "$tmp/hub" hub bootstrap
-	sqlite3 "$tmp/hub/.cloop/state.db" < "$CLOOP_SRC/t/bench/leases.sql"
-	echo "the state file has $(stat -c %s "$tmp/hub/.cloop/state.db") bytes"
+	lend_many
 	# Each time another grant, which a thousand leases hold.
 	cat > "$tmp/next" <<-'S'
 	#!/bin/sh
@@ -17,7 +16,6 @@ setup() {
 }
 # The script that chooses the grant is run by itself as well, and taken off.
 measure() {
-	export CLOOP_HUBS=$tmp/hubs CLOOP_DIR=$tmp/hub
 	printf '#!/bin/sh\nn=$(cat "$tmp/n")\necho "$n" > "$tmp/m"\nexec true "$(printf grant_%%024x "$n")" --wait 0\n' > "$tmp/choose"
 	chmod +x "$tmp/choose"
 	"$RATIO" 20 "$tmp/next" -- "$tmp/choose" |
