@@ -111,9 +111,7 @@ int store_token_each(struct store *s, const struct store_token_filter *f, store_
 	void *arg, struct cl_err *e)
 {
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_rows struct db_rows rows = {0};
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	int rc = 0;
 
 	db_select(&table, &sql);
 	add_where(f, &sql);
@@ -121,11 +119,7 @@ int store_token_each(struct store *s, const struct store_token_filter *f, store_
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	bind(st, f);
-	if (db_collect(s, st, &table, &rows, e))
-		return -1;
-	for (size_t i = 0; !rc && i < rows.n; i++)
-		rc = fn(db_row_at(&rows, i), arg, e);
-	return rc;
+	return DB_EACH(s, st, &table, fn, arg, e);
 }
 
 int store_token_count(
