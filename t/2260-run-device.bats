@@ -292,3 +292,40 @@ sys.stdout.buffer.write(b"\0" * 446 + struct.pack("<B3sB3sII", 0, b"\0\2\0", 0x8
 	all_gone
 	same "$(find "$T/run" -type c -o -type b)" ''
 }
+
+@test "names and targets that a shell, an option or a template would take as theirs are names" {
+	cloop secret mint odd --kind host_device > /dev/null <<-E
+		--privileged=/dev/$D-rw:/dev/--rm
+		{{.}}=/dev/$D-rw:/dev/{{.Id}}
+		%s%n=/dev/$D-rw:/dev/%s%n
+		\$(id)=/dev/$D-rw:/dev/\$(id)
+		"';&|=/dev/$D-rw:/dev/"';&|
+		é,*=/dev/$D-rw:/dev/é,*
+	E
+	cloop secret grant odd --to "project:$P" --devices '*' --writable > /dev/null
+	exits 0 run_in -- sh -c 'printf "%s\n" "$CLOOP_HOST_DEVICES"; cd /dev; stat -c "%n %t:%T" -- --rm "{{.Id}}" "%s%n" "\$(id)" "\"'"'"';&|" "é,*"; grep CapEff /proc/self/status'
+	same "$output" $'"\';&|,$(id),%s%n,--privileged,{{.}},é,*
+--rm 1:5
+{{.Id}} 1:5
+%s%n 1:5
+$(id) 1:5
+"\';&| 1:5
+é,* 1:5
+CapEff:\t0000000000000000'
+	# One of them alone, by that name.
+	spec 'capabilities: {devices: ["$(id)"]}'
+	exits 0 run_in -- sh -c 'printf "%s\n" "$CLOOP_HOST_DEVICES"'
+	same "$output" '$(id)'
+	all_gone
+}
+
+@test "a target with a comma is one device, and never another path of the host's" {
+	mknod "/dev/$D-x,b" c 1 5 && chmod 666 "/dev/$D-x,b"
+	printf '%s\n' "a=/dev/$D-rw:/dev/a,/dev/$D-mem" "b=/dev/$D-x,b" | cloop secret mint comma --kind host_device > /dev/null
+	cloop secret grant comma --to "project:$P" --devices '*' --writable > /dev/null
+	exits 0 run_in -- sh -c 'find /dev -type c -name "*mem*" -o -type c -name "*,*" | sort | xargs stat -c "%n %t:%T"'
+	same "$output" "/dev/a,/dev/$D-mem 1:5
+/dev/$D-x,b 1:5"
+	rm "/dev/$D-x,b"
+	all_gone
+}

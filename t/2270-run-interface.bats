@@ -305,3 +305,15 @@ eth0 eth1 lo"
 	exits 125 run_in -- true
 	has "$stderr" 'cannot move a network interface into a sandbox'
 }
+
+@test "names that a shell, an option or a template would take as theirs are names" {
+	local odd='a$(id);"&|{{.}}'
+	host ip link add "$odd" type veth peer name odd-far
+	printf '%s\n' "--rm=$odd,target={{.}}'\"é" "\$(id)=odd-far,target=\$(id)" | cloop secret mint odd --kind host_interface --file - > /dev/null
+	cloop secret grant odd --to "project:$P" --interfaces '*' > /dev/null
+	exits 0 run_in -- sh -c 'printf "%s\n" "$CLOOP_HOST_INTERFACES"; for i in /sys/class/net/*; do echo "${i##*/}"; done'
+	same "$output" $'$(id),--rm\n$(id)\neth0\nlo\n{{.}}\'"é'
+	on_host "$odd"
+	on_host odd-far
+	host ip link del odd-far
+}

@@ -238,6 +238,24 @@ static void add_mount(const struct ct_request *r, const struct ct_mount *m, stru
 		out);
 }
 
+/*
+ * podman reads this option's value as a record of CSV (RFC 4180): a comma in a target would begin
+ * another device, of the host's own path.
+ */
+static void add_device(const struct ct_request *r, const struct ct_device *d, struct cl_strv *out)
+{
+	cleanup_free char *value = cl_asprintf("%s:%s:%s", d->source, d->target, d->access);
+	cleanup_buf struct cl_buf field = CL_BUF_INIT;
+
+	if (r->engine != CT_PODMAN || !strpbrk(value, ",\"")) {
+		cl_strv_addf(out, "--device=%s", value);
+		return;
+	}
+	for (const char *p = value; *p; p++)
+		cl_buf_addf(&field, *p == '"' ? "\"\"" : "%c", *p);
+	cl_strv_addf(out, "--device=\"%s\"", field.p);
+}
+
 static void add_mounts(const struct ct_request *r, struct cl_strv *out)
 {
 	const struct ct_mount work = {
@@ -256,8 +274,7 @@ static void add_mounts(const struct ct_request *r, struct cl_strv *out)
 	for (size_t i = 0; i < r->nmounts; i++)
 		add_mount(r, &r->mounts[i], out);
 	for (size_t i = 0; i < r->ndevices; i++)
-		cl_strv_addf(out, "--device=%s:%s:%s", r->devices[i].source, r->devices[i].target,
-			r->devices[i].access);
+		add_device(r, &r->devices[i], out);
 }
 
 static int by_key(const void *a, const void *b)

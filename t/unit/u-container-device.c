@@ -58,6 +58,21 @@ void test_container__devices(void)
 	check_line(&r, " --device=/run/s/devices/0:/dev/ttyUSB0:rw ");
 }
 
+void test_container__a_device_is_one_device_whatever_its_target_says(void)
+{
+	static const struct ct_device two[] = {
+		{"/run/s/0", "/dev/a,/dev/mem", "r"}, {"/run/s/1", "/dev/\"b\"", "rw"}};
+	struct ct_request r = plain();
+
+	r.devices = two;
+	r.ndevices = 2;
+	check_line(&r, " --device=\"/run/s/0:/dev/a,/dev/mem:r\" "
+		       "--device=\"/run/s/1:/dev/\"\"b\"\":rw\" ");
+	r.engine = CT_DOCKER;
+	r.mode = CT_ATTACHED;
+	check_line(&r, " --device=/run/s/0:/dev/a,/dev/mem:r --device=/run/s/1:/dev/\"b\":rw ");
+}
+
 void test_container__devices_that_no_engine_gets(void)
 {
 	static const struct {
