@@ -83,3 +83,20 @@ export -f odd
 	same "$status $output" "0 fine"
 	same "$left" full
 }
+
+@test "a state file whose disk is full: the run is refused before anything starts" {
+	mkdir -p "$T/small"
+	mount -t tmpfs -o size=16m,mode=700 none "$T/small"
+	cp -a "$HUB/.cloop/." "$T/small/"
+	mount --bind "$T/small" "$HUB/.cloop"
+	dd if=/dev/zero of="$HUB/.cloop/full" bs=64k 2> /dev/null || true
+	dd if=/dev/zero of="$HUB/.cloop/fuller" bs=4k 2> /dev/null || true
+	run --separate-stderr timeout 120 cloop run -p "$P" -- sh -c "touch ran $T/ran"
+	umount "$HUB/.cloop"
+	umount "$T/small"
+	same "$status" 125
+	has "$stderr" "state.db"
+	has "$stderr" "fix: "
+	! marker
+	leftovers
+}

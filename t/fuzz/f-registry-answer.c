@@ -72,15 +72,32 @@ static void token(const char *text, size_t len)
 		assert(b.len && !strpbrk(b.p, " \t\r\n\",;"));
 }
 
+/* Whatever a refresh token is, it makes no field of its own. */
+static void form(const char *identity)
+{
+	const struct oci_challenge c = {OCI_BEARER, NULL, (char *)(uintptr_t)identity};
+	cleanup_buf struct cl_buf b = CL_BUF_SECRET;
+	size_t fields = 1;
+
+	oci_token_form(&c, "acme/tools", identity, &b);
+	for (const char *p = b.p; *p; p++) {
+		assert(*p > ' ' && *p < 0x7f);
+		fields += *p == '&';
+	}
+	assert(fields == 5);
+}
+
 static void login(const char *text, size_t len)
 {
 	cleanup_oci_login struct oci_login l = OCI_LOGIN_INIT;
 	struct cl_err e;
 
-	if (oci_login_find("/auth.json", text, len, "ghcr.io", "acme/tools", &l, &e))
+	if (oci_login_find("/auth.json", text, len, "ghcr.io", "acme/tools", &l, &e)) {
 		refusal(&e);
-	else
+	} else {
 		assert(!strpbrk(l.basic.p, " \r\n") && !strpbrk(l.token.p, " \r\n"));
+		form(l.identity.p);
+	}
 	(void)oci_login_find("/auth.json", text, len, IR_DOCKER, "library/x", &l, &e);
 }
 
