@@ -157,6 +157,8 @@ own_config() {
 	own_config warn 'echo "no signatures found" >&2; exit 10'
 	exits 0 go -- true
 	has "$stderr" "is one of cloop's own, and carries no signature of its publisher"
+	exits 0 cloop executor test container --skip-preflight
+	has "$output" "warn  image: 'ghcr.io/blechschmidt/cloop-harness:latest' is one of cloop's own, and carries no signature"
 	own_config required 'echo "no signatures found" >&2; exit 10'
 	exits 125 go -- true
 	has "$stderr" "carries no signature of its publisher"

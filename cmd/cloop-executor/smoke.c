@@ -43,6 +43,7 @@ void smoke_release(struct smoke *s)
 	free(s->name);
 	free(s->outcome);
 	free(s->error);
+	json_decref(s->warnings);
 	store_handle_release(&s->handle);
 	cl_buf_release(&s->output);
 }
@@ -184,8 +185,10 @@ static int start(struct smoke *s, struct fleet_cmd *f, const struct cfg_executor
 	/* A driver with nothing to prepare may leave the verb out. */
 	if (rc && (e->code != CL_EUSAGE || x->row->program))
 		return -1;
-	if (!rc)
+	if (!rc) {
+		s->warnings = json_incref(json_object_get(pinned, "warnings"));
 		(void)json_object_set_new(spec, "image_pinned", pinned);
+	}
 	if (work_driver(x->driver, "start", spec, &handle, e))
 		return -1;
 	id = json_string_value(json_object_get(handle, "handle_id"));

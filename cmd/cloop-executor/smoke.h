@@ -18,6 +18,7 @@ struct smoke {
 	struct store_handle handle;
 	char *outcome, *error; /* as `wait` has them; error may be NULL */
 	int64_t exit_code;
+	json_t *warnings;     /* of the driver, about the image; NULL: none */
 	struct cl_buf output; /* as the log has it, 400 bytes at most */
 };
 #define SMOKE_INIT \

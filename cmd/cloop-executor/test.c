@@ -179,7 +179,12 @@ static void say_smoke(const struct smoke *s)
 {
 	cleanup_free char *out = s->output.len ? cl_strdup(s->output.p) : cl_strdup("");
 	cleanup_free char *how = NULL;
+	const json_t *w;
+	size_t i;
 
+	json_array_foreach (s->warnings, i, w)
+		if (json_is_string(w))
+			say("warn", "image", json_string_value(w), NULL);
 	if (out[0])
 		out[strcspn(out, "\n")] = '\0';
 	how = cl_asprintf("%s, status %lld%s%s", s->outcome, (long long)s->exit_code,
@@ -210,9 +215,9 @@ static void say_summary(const struct cfg_executor *x, const struct smoke *s)
 
 static json_t *smoke_json(const struct cfg_executor *x, const struct smoke *s)
 {
-	return json_pack("{s:b, s:o, s:I, s:o, s:o, s:s, s:s, s:s, s:s, s:s*, s:s*, s:s}", "passed",
-		smoke_passed(s), "outcome", cl_json_string(s->outcome), "exit_code",
-		(json_int_t)s->exit_code, "error",
+	return json_pack("{s:b, s:O*, s:o, s:I, s:o, s:o, s:s, s:s, s:s, s:s, s:s*, s:s*, s:s}",
+		"passed", smoke_passed(s), "warnings", s->warnings, "outcome",
+		cl_json_string(s->outcome), "exit_code", (json_int_t)s->exit_code, "error",
 		s->error ? cl_json_string(s->error) : json_null(), "output",
 		cl_json_string(s->output.len ? s->output.p : ""), "run_id", s->run, "handle_id",
 		s->handle.id, "runtime", x->runtime, "oci_runtime", x->oci_runtime, "image",
