@@ -24,6 +24,13 @@ labels() { cloop executor labels "$1" --json | jq -c .labels; }
 	same "$(cloop hub audit list --json --action executor.labels | wc -l)" 3
 }
 
+@test "those of the configuration are there, and nothing says otherwise" {
+	# One of them is broken on purpose.
+	exits 78 cloop hub config check
+	lacks "$output$stderr" labels
+	same "$(cloop executor show bench --json | jq -c .labels)" '{"zone":"a"}'
+}
+
 @test "they reach placement, and grants to a label" {
 	printf 'x' > "$D/payload"
 	cloop secret mint tok --kind env --file "$D/payload" > /dev/null 2>&1 ||

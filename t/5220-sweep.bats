@@ -148,6 +148,15 @@ state_of() { sql "select r.state || ' ' || s.state from run r join session s on 
 	same "$(state_of 000000000000000000000031)" "finished failed"
 }
 
+@test "how often a guardian collects is configured" {
+	localhub_config "" "  orphan_sweep_interval_minutes: 0"
+	exits 0 cloop hub config check
+	lacks "$stderr$output" "does not have"
+	localhub_config "" "  orphan_sweep_interval_minutes: 10081"
+	exits 78 cloop hub config check
+	localhub_config
+}
+
 @test "the samples: systemd and cron name commands that are there" {
 	need systemd-analyze
 	for u in sweep.service sweep.timer; do

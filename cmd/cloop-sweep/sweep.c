@@ -9,8 +9,9 @@
 
 #include <unistd.h>
 
-#define PASS_MS    30000
-#define COLLECT_MS (15 * 60 * 1000)
+#define PASS_MS 30000
+/* Where the configuration cannot be read. */
+#define COLLECT_MINUTES 15
 
 static void print(const struct cl_ctx *c, const struct sweep *s)
 {
@@ -52,12 +53,15 @@ static void configure(
 	s->cfg_doc = &u->d;
 }
 
-static int pass(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, struct cl_err *e)
+/* *minutes: how often everything is to be done. */
+static int pass(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, int64_t *minutes,
+	struct cl_err *e)
 {
 	struct setup u;
 	int rc;
 
 	configure(c, hub, &u, s);
+	*minutes = s->cfg ? s->cfg->sweep_minutes : COLLECT_MINUTES;
 	rc = sweep_pass(s, e);
 	s->cfg = NULL;
 	s->cfg_doc = NULL;
@@ -71,16 +75,14 @@ static int pass(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, 
 /* Passes until two in a row find nothing live. False when the store cannot be used. */
 static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, struct cl_err *e)
 {
-	int64_t next_collect = sys_mono_ms() + COLLECT_MS;
+	int64_t last = sys_mono_ms(), minutes = COLLECT_MINUTES;
 	int empty = 0, failed = 0;
 
 	while (empty < 2 && failed < 20) {
 		sys_sleep_ms(empty ? 2000 : PASS_MS);
-		s->parts = sys_mono_ms() >= next_collect ? SWEEP_ALL : SWEEP_URGENT;
-		if (s->parts == SWEEP_ALL)
-			next_collect = sys_mono_ms() + COLLECT_MS;
+		s->parts = sweep_due(sys_mono_ms(), minutes * 60000, &last);
 		sweep_release(s);
-		failed = pass(c, hub, s, e) ? failed + 1 : 0;
+		failed = pass(c, hub, s, &minutes, e) ? failed + 1 : 0;
 		empty = !failed && !s->live && !s->waiting ? empty + 1 : 0;
 	}
 	return !failed;
@@ -92,6 +94,7 @@ static bool watch(const struct cl_ctx *c, const struct hub *hub, struct sweep *s
  */
 static int guard(const struct cl_ctx *c, const struct hub *hub, struct sweep *s, struct cl_err *e)
 {
+	int64_t ignored;
 	int fd = -1;
 	bool got;
 
@@ -104,7 +107,7 @@ static int guard(const struct cl_ctx *c, const struct hub *hub, struct sweep *s,
 			return 0;
 		good = watch(c, hub, s, e);
 		(void)close(fd);
-		if (!good || pass(c, hub, s, e))
+		if (!good || pass(c, hub, s, &ignored, e))
 			return -1;
 		if (!s->live && !s->waiting)
 			return 0;
@@ -117,6 +120,7 @@ int cmd_sweep(struct cl_ctx *c, struct cl_err *e)
 	cleanup_free char *logs = NULL, *base = work_run_base();
 	cleanup_strv struct cl_strv only = CL_STRV_INIT;
 	struct sweep s = {0};
+	int64_t ignored;
 	int rc;
 
 	if (hub_from_ctx(c, &hub, e))
@@ -134,7 +138,7 @@ int cmd_sweep(struct cl_ctx *c, struct cl_err *e)
 		rc = only.n ? cl_usage(c, e, "--guardian does every part; --only is for one pass")
 			    : guard(c, &hub, &s, e);
 	} else {
-		rc = pass(c, &hub, &s, e);
+		rc = pass(c, &hub, &s, &ignored, e);
 		if (!rc)
 			print(c, &s);
 	}

@@ -489,6 +489,7 @@ static void fill(struct cfg_reader *r)
 	c->limits.v[SB_DISK] = megabytes(c, "executors.limits.max_disk");
 	c->limits.v[SB_PIDS] = number(c, "executors.limits.max_pids");
 	c->min_free_disk_mb = number(c, "orchestrator.min_free_disk_mb");
+	c->sweep_minutes = number(c, "executors.orphan_sweep_interval_minutes");
 	c->key_file = v && json_is_string(v->value) ? cl_strdup(json_string_value(v->value)) : NULL;
 	c->lease_seconds = number(c, "secrets.lease_seconds");
 	v = cfg_value(c, "executors.allow_host_process");

@@ -145,10 +145,11 @@ struct cfg {
 	struct ip_policy image_policy; /* one that could not be read refuses every image */
 	bool provenance_required;      /* executors.image_provenance */
 	int64_t min_free_disk_mb;      /* 0: off */
-	int64_t lease_seconds;         /* SEC_LEASE_SECONDS at most */
-	char *key_file;                /* secrets.key_file, or NULL */
-	struct cl_strv refused;        /* features that are asked for and not built, by name */
-	struct cfg_value *values;      /* by path */
+	int64_t sweep_minutes;    /* between two passes of a guardian that collect; 0: none do */
+	int64_t lease_seconds;    /* SEC_LEASE_SECONDS at most */
+	char *key_file;           /* secrets.key_file, or NULL */
+	struct cl_strv refused;   /* features that are asked for and not built, by name */
+	struct cfg_value *values; /* by path */
 	size_t nvalues, values_cap;
 	struct cfg_issue *issues;
 	size_t nissues, issues_cap;

@@ -236,7 +236,7 @@ static const struct cfg_key keys[] = {
 	K("executors.model_relay", MAP, NULL, "model-relay", "model calls through this hub, on the git proxy's port"),
 	K("executors.model_relay.enabled", BOOL, "false", "model-relay", "serve it"),
 	K("executors.orphan_sweep_interval_minutes", INT, "15", "sweep-interval",
-		"how often a daemon looks for workloads that nobody owns; 0 means never", .max = 10080,
+		"how often a hub's guardian looks for what nobody owns; 0 leaves that to 'cloop sweep'", .max = 10080,
 		.unit = "minutes"),
 	K("executors.remote", MAP, NULL, "remote", "memory spent on work that devices send back"),
 	K("executors.remote.max_pinned_writeback_bytes", INT, "268435456", "remote", "for one device", .min = 1,
@@ -316,8 +316,8 @@ static const struct cfg_key keys[] = {
 
 /* What this release has; a feature that is not here is known and not built. */
 static const char *const built[] = {"container", "drivers", "failover", "host-process",
-	"image-policy", "image-provenance", "isolation", "limits", "orchestrator", "projects",
-	"secrets"};
+	"image-policy", "image-provenance", "isolation", "labels", "limits", "orchestrator",
+	"projects", "secrets", "sweep-interval"};
 
 bool cfg_built(const char *feature)
 {

@@ -62,6 +62,14 @@ int sweep_parts(const struct cl_strv *names, unsigned *bits, struct cl_err *e)
 	return 0;
 }
 
+unsigned sweep_due(int64_t now, int64_t every_ms, int64_t *last)
+{
+	if (!every_ms || now - *last < every_ms)
+		return SWEEP_URGENT;
+	*last = now;
+	return SWEEP_ALL;
+}
+
 void sweep_release(struct sweep *s)
 {
 	cl_strv_release(&s->notes);

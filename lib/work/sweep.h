@@ -38,6 +38,12 @@ const char *sweep_name(enum sweep_part p); /* "adopt" */
 /* Names as bits; none at all is every part. CL_EUSAGE with all names. */
 int sweep_parts(const struct cl_strv *names, unsigned *bits, struct cl_err *e);
 
+/*
+ * What a guardian does at `now`: everything, and *last is set, when every_ms have passed since
+ * *last (0: never), else what must not wait. Milliseconds of sys_mono_ms.
+ */
+unsigned sweep_due(int64_t now, int64_t every_ms, int64_t *last);
+
 /* What the pass is for, and what it did. */
 struct sweep {
 	const char *hub_dir;
