@@ -94,6 +94,23 @@ setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 	[ "$(jq -r .executor_id "$P/.cloop/sandbox-run.json")" = container ]
 	[ "$(jq -r .run_id "$P/.cloop/sandbox-run.json")" = "$(cloop runs list --json | head -n 1 | jq -r .id)" ]
 	[ "$(stat -c %u "$P/.cloop/sandbox-run.json")" = 1000 ]
+	same "$(jq -c '[.clamps, .warnings]' "$P/.cloop/sandbox-run.json")" '[null,null]'
+}
+
+@test "what was lowered and warned of is in both records, and in the run's own journal" {
+	mkdir -p "$P/.cloop"
+	printf 'resources: {pids: 900000, memory: 900m}\n' > "$P/.cloop/sandbox.yaml"
+	cloop executor limits container --memory 512m > /dev/null
+	exits 0 run_in -- true
+	cloop executor limits container --clear > /dev/null
+	rm "$P/.cloop/sandbox.yaml"
+	pids="resources.pids '900000' is above the bound 65536, which holds instead"
+	has "$stderr" "warning: $pids"
+	same "$(jq -c '[.warnings[0].text, .clamps[0].resource, .clamps[0].effective]' "$P/.cloop/sandbox-run.json")" "[\"$pids\",\"memory\",512]"
+	R=$(cloop runs list --json | head -n 1 | jq -r .id)
+	same "$(cloop runs show "$R" --json | jq -c '[(.warnings | length), .warnings[0], .clamps[0].requested]')" "[2,\"$pids\",900]"
+	has "$(cloop runs show "$R")" "warnings          [\"$pids\""
+	same "$(cloop runs journal "$R" --json | jq -c '[.kind, .data.warning]')" $'["sandbox_spec",true]\n["resource_ceiling",true]'
 }
 
 @test "the record is not written through a link that the workload planted" {

@@ -126,6 +126,7 @@ static void note_unprepared(const struct run_plan *p, const struct cl_err *why)
 
 	if (why->rule[0])
 		run_note_image(p, p->image, why);
+	(void)run_note_warnings(p, NULL, &e);
 	(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL, kind, why->msg, NULL, &e);
 	(void)store_counter_add(p->store, "cloop_run_refusals_total", kind, 1, &e);
 }
@@ -148,7 +149,7 @@ int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	}
 	json_array_foreach (json_object_get(p->pinned, "warnings"), i, w)
 		if (json_is_string(w))
-			cl_warn(c, "%s", json_string_value(w));
+			run_warn(c, p, "image", json_string_value(w));
 	/* Steps of a setup may have taken minutes, and rules may be narrower since. */
 	return run_egress(p, e);
 }
@@ -231,6 +232,7 @@ static int insert_row(struct cl_ctx *c, const struct run_plan *p, struct cl_err 
 		     run_check_suspect(c, p, e) ||
 		     work_project_ensure(p->store, project, p->owner_uid, actor, r.created_at, e) ||
 		     store_run_insert(p->store, &r, e) || open_session(p, &r, e) ||
+		     run_note_warnings(p, r.id, e) ||
 		     store_audit_add(p->store, r.created_at, &a, e) ||
 		     run_note_replaced(p, r.created_at, e) || store_commit(&t, e);
 	}
@@ -363,6 +365,10 @@ void run_record(struct cl_ctx *c, const struct run_plan *p)
 	put(j, "sandbox_image", json_string_value(json_object_get(p->pinned, "image")));
 	if (p->rules)
 		(void)json_object_set(j, "egress_rules", p->rules);
+	if (json_array_size(p->clamps))
+		(void)json_object_set(j, "clamps", p->clamps);
+	if (p->warnings)
+		(void)json_object_set(j, "warnings", p->warnings);
 	text = cl_json_text(j);
 	json_decref(j);
 	line = cl_asprintf("%s\n", text);

@@ -201,16 +201,12 @@ static int given(const char *id, struct run_plan *p, const struct fleet *f, stru
 }
 
 /* A claim that nobody tested is let through, and is on record with the project. */
-static void warn(struct cl_ctx *c, const struct run_plan *p, const struct fleet *f)
+static void warn(struct cl_ctx *c, struct run_plan *p, const struct fleet *f)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_INIT;
-	struct cl_err e;
 
-	if (!pl_unverified(&f->query, f->result.chosen, &text))
-		return;
-	cl_warn(c, "%s", text.p);
-	(void)store_journal_add(
-		p->store, sys_now_ms(), p->project, NULL, "isolation_evidence", text.p, NULL, &e);
+	if (pl_unverified(&f->query, f->result.chosen, &text))
+		run_warn(c, p, "isolation_evidence", text.p);
 }
 
 /*

@@ -41,6 +41,30 @@ static int confine(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	return 0;
 }
 
+void run_warn(struct cl_ctx *c, struct run_plan *p, const char *kind, const char *text)
+{
+	cl_warn(c, "%s", text);
+	if (!p->warnings)
+		p->warnings = json_array();
+	(void)json_array_append_new(
+		p->warnings, json_pack("{s:s, s:o}", "kind", kind, "text", cl_json_string(text)));
+}
+
+int run_note_warnings(const struct run_plan *p, const char *run_id, struct cl_err *e)
+{
+	json_t *data = json_pack("{s:b}", "warning", 1), *w;
+	int rc = 0;
+	size_t i;
+
+	json_array_foreach (p->warnings, i, w)
+		if (!rc)
+			rc = store_journal_add(p->store, sys_now_ms(), p->project, run_id,
+				json_string_value(json_object_get(w, "kind")),
+				json_string_value(json_object_get(w, "text")), data, e);
+	json_decref(data);
+	return rc;
+}
+
 static int load_spec(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 {
 	bool found;
@@ -58,7 +82,7 @@ static int load_spec(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 		return -1;
 	sb_sense(&p->spec_doc, &p->spec);
 	for (size_t i = 0; i < p->spec.nnotes; i++)
-		cl_warn(c, "%s", p->spec.notes[i].text);
+		run_warn(c, p, "sandbox_spec", p->spec.notes[i].text);
 	sb_hash(&p->spec, p->spec_hash);
 	sb_setup_hash(&p->spec, p->setup_hash);
 	return 0;
@@ -159,7 +183,6 @@ static int limits(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 	struct sb_limits stated = {{0}}, defaults = p->executor->defaults;
 	struct sb_clamp clamps[SB_NRESOURCES];
 	enum sb_source source = SB_FLEET;
-	struct cl_err ignored;
 	size_t n;
 
 	if (read_ceilings(p, &ceilings, e))
@@ -174,9 +197,7 @@ static int limits(struct cl_ctx *c, struct run_plan *p, struct cl_err *e)
 		cleanup_buf struct cl_buf text = CL_BUF_INIT;
 
 		sb_clamp_text(&clamps[i], &text);
-		cl_warn(c, "%s", text.p);
-		(void)store_journal_add(p->store, sys_now_ms(), p->project, NULL,
-			"resource_ceiling", text.p, NULL, &ignored);
+		run_warn(c, p, "resource_ceiling", text.p);
 		(void)json_array_append_new(p->clamps, sb_clamp_json(&clamps[i]));
 		if (clamps[i].resource == SB_DISK)
 			p->disk_source = disk_sources[clamps[i].source];

@@ -34,6 +34,7 @@ void run_plan_release(struct run_plan *p)
 	json_decref(p->egress);
 	json_decref(p->rules);
 	json_decref(p->clamps);
+	json_decref(p->warnings);
 	sb_spec_release(&p->spec);
 	cl_doc_release(&p->spec_doc);
 	if (p->project_fd >= 0)

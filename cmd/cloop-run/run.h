@@ -38,6 +38,7 @@ struct run_plan {
 	struct sb_limits limits; /* what the driver is to enforce */
 	const char *disk_source; /* where the disk limit comes from */
 	json_t *clamps;          /* array of records, owned */
+	json_t *warnings;        /* array of {kind, text}: said, and recorded with the run; owned */
 	bool network_off;
 	const char *scope; /* "", "public", "none" */
 	json_t *egress;    /* policy in force, or NULL; owned */
@@ -81,6 +82,11 @@ int run_place(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 char *run_place_text(const struct run_plan *p);
 /* The driver's input for one run; owned. */
 json_t *run_spec_json(const struct cl_ctx *c, const struct run_plan *p);
+/* Says it, and keeps it for the run's record. */
+void run_warn(struct cl_ctx *c, struct run_plan *p, const char *kind, const char *text);
+/* Writes what was kept into the journal: of the run, or (NULL) of one that never came to be. */
+int run_note_warnings(const struct run_plan *p, const char *run_id, struct cl_err *e);
+
 /* Step 5: the driver inspects, pins and, where the spec has a setup, builds the image. */
 int run_prepare(struct cl_ctx *c, struct run_plan *p, struct cl_err *e);
 /*

@@ -3,11 +3,11 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "store/journal.h"
 #include "work/blocked.h"
 #include "work/paths.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <string.h>
 
 static void line(const char *key, const json_t *v)
@@ -39,6 +39,29 @@ static void add_live_blocked(const struct one_run *o, json_t *j)
 		(void)json_object_set_new(j, "blocked", sums);
 }
 
+/* What was warned of when it started: rows of its journal that say so. */
+static int add_warning(const struct store_journal *row, void *arg, struct cl_err *e)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+
+	(void)e;
+	if (row->data &&
+		!cl_doc_parse(&d, CL_DOC_JSON, "journal", row->data, strlen(row->data), NULL, e) &&
+		json_is_true(json_object_get(d.root, "warning")))
+		(void)json_array_append_new(arg, cl_json_string(row->text));
+	return 0;
+}
+
+static int add_warnings(const struct one_run *o, json_t *j, struct cl_err *e)
+{
+	json_t *list = json_array();
+	int rc = store_journal_each(o->store, NULL, o->run.id, 0, 0, add_warning, list, e);
+
+	(void)json_object_set(j, "warnings", json_array_size(list) ? list : json_null());
+	json_decref(list);
+	return rc;
+}
+
 static void blocked_line(const char *id, const json_t *sums)
 {
 	if (json_is_object(sums))
@@ -54,13 +77,17 @@ int cmd_runs_show(struct cl_ctx *c, struct cl_err *e)
 		"project", "executor_id", "handle_id", "argv", "harness", "task", "uid", "detached",
 		"created_at", "started_at", "finished_at", "deadline", "image_requested", "image",
 		"image_digest", "reproducible", "spec_sha256", "setup_sha256", "limits", "clamps",
-		"egress"};
+		"warnings", "egress"};
 	cleanup_one_run struct one_run o = {HUB_INIT, NULL, STORE_RUN_INIT};
 	json_t *j;
 
 	if (one_run_open(c, STORE_RO, &o, e))
 		return -1;
 	j = store_run_json(&o.run);
+	if (add_warnings(&o, j, e)) {
+		json_decref(j);
+		return -1;
+	}
 	if (json_is_null(json_object_get(j, "blocked")))
 		add_live_blocked(&o, j);
 	if (c->json) {
