@@ -144,3 +144,17 @@ sweep_after() {
 	each_fault write kill "$BUILD_DIR/t/loads/cloop-secret" sweep
 	[ "$faults" -gt 3 ]
 }
+
+@test "renew hands nothing over where it could not end the pipe" {
+	need root
+	fresh
+	printf '{"id":"%s"}' "$LEASE" > "$D/q"
+	# shellcheck disable=SC2016 # for the shell in there
+	exits 71 unshare -m bash -c 'mount -t tmpfs none /dev && "$1" renew < "$2" | cat > "$3"; exit "${PIPESTATUS[0]}"' bash \
+		"$BIN/cloop-secret" "$D/q" "$D/got"
+	has "$stderr" "cannot open '/dev/null'"
+	[ ! -s "$D/got" ]
+	# shellcheck disable=SC2016
+	exits 0 bash -c '"$1" renew < "$2" | cat > "$3"' bash "$BIN/cloop-secret" "$D/q" "$D/got"
+	[ -s "$D/got" ]
+}

@@ -76,15 +76,16 @@ static int hand_over(const struct lease *l, struct cl_err *e)
 /* Who reads it has it whole at the end of the pipe, whatever we are still about. */
 static int hand_on(void *arg, const struct lease *l, struct cl_err *e)
 {
-	int nowhere;
+	/* First, so that what could fail has not failed once somebody has the lease. */
+	cleanup_fd int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	(void)arg;
+	if (nowhere < 0)
+		return cl_fail_sys(e, CL_EOS, errno, "cannot open '/dev/null'");
 	if (hand_over(l, e))
 		return -1;
-	nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	if (nowhere < 0 || dup2(nowhere, STDOUT_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
+	if (dup2(nowhere, STDOUT_FILENO) < 0 || dup2(nowhere, STDERR_FILENO) < 0)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot end the pipe of a lease");
-	(void)close(nowhere);
 	(void)alarm(SECONDS);
 	return 0;
 }
