@@ -89,14 +89,46 @@ attached() {
 	same "$(leftovers)" ''
 }
 
-@test "a key can come as a descriptor, which is read and closed" {
-	exits 0 bash -c 'exec 7< "$1"; echo x | CLOOP_SECRET_KEY_FD=7 cloop secret mint by-fd --kind env' sh "$T/the-key"
-	for n in 2 x '' 99999 -1; do
+# handed KIND CMD... : CMD with the key on descriptor 7, in a file in memory as KIND says.
+handed() {
+	python3 -c 'import fcntl, os, sys
+kind, key, command = sys.argv[1], open(sys.argv[2], "rb").read(), sys.argv[3:]
+m = os.memfd_create("key", os.MFD_ALLOW_SEALING)
+os.write(m, key)
+if kind == "sealed":
+    fcntl.fcntl(m, 1033, 15)
+os.dup2(m, 7)
+os.execvp(command[0], command)' "$1" "$T/the-key" env CLOOP_SECRET_KEY_FD=7 "${@:2}"
+}
+
+@test "a key comes as a sealed file in memory, and no other descriptor is touched" {
+	echo x > "$T/x"
+	exits 0 handed sealed cloop secret mint by-fd --kind env < "$T/x"
+	exits 78 handed open cloop secret mint other --kind env < "$T/x"
+	has "$stderr" 'names descriptor 7, which is no sealed file in memory'
+	exits 78 bash -c 'exec 7< "$1"; echo x | CLOOP_SECRET_KEY_FD=7 cloop secret mint other --kind env' sh "$T/the-key"
+	for n in 2 x '' 99999 -1 77; do
 		exits 78 bash -c 'echo x | CLOOP_SECRET_KEY_FD=$1 cloop secret mint other --kind env' sh "$n"
 	done
-	exits 71 bash -c 'echo x | CLOOP_SECRET_KEY_FD=77 cloop secret mint other --kind env' sh "$n"
-	exits 78 keyed bash -c 'exec 7< "$1"; echo x | CLOOP_SECRET_KEY_FD=7 cloop secret mint other --kind env' sh "$T/the-key"
+	CLOOP_SECRET_KEY=$(cat "$T/the-key") exits 78 handed sealed cloop secret mint other --kind env < "$T/x"
 	has "$stderr" 'are both set'
+}
+
+@test "a key that is in the environment twice is wiped twice, and refused where the two differ" {
+	export P
+	twice() { # KEY KEY CMD... : execve with both; env and the shell would drop one
+		python3 -c 'import ctypes, os, sys
+names = [b"CLOOP_SECRET_KEY=" + a.encode() for a in sys.argv[1:3]]
+env = names[:1] + [k.encode() + b"=" + v.encode() for k, v in os.environ.items()] + names[1:]
+argv = [a.encode() for a in sys.argv[3:]]
+libc = ctypes.CDLL(None)
+libc.execve(argv[0], (ctypes.c_char_p * (len(argv) + 1))(*argv, None), (ctypes.c_char_p * (len(env) + 1))(*env, None))' "$@"
+	}
+	k=$(cat "$T/the-key")
+	exits 0 twice "$k" "$k" "$BIN/cloop-secret" -C "$HUB" mint same --kind env < "$T/x"
+	exits 78 twice "$k" other "$BIN/cloop-secret" -C "$HUB" mint other --kind env < "$T/x"
+	has "$stderr" 'CLOOP_SECRET_KEY more than once, with different keys'
+	lacks "$stderr" "$k"
 }
 
 @test "a driver keeps no descriptor that is not a key handed down" {

@@ -16,6 +16,14 @@
 #define KEY_PASS_ENV "CLOOP_SECRET_KEY_FD"
 
 /*
+ * CLOOP_SECRET_KEY, borrowed of our environment; NULL where it is not there. More than one that differ:
+ * CL_ECONFIG, slug "key_twice", and all are wiped.
+ */
+int key_pass_env(const char **text, struct cl_err *e);
+/* Every one of them, also for /proc/PID/environ. */
+void key_pass_env_wipe(void);
+
+/*
  * Takes CLOOP_SECRET_KEY out of our environment, also out of /proc/PID/environ, into such a
  * file. *fd is the caller's, close-on-exec; -1 where the variable is not set.
  */
@@ -25,7 +33,15 @@ int key_pass_take(int *fd, struct cl_err *e);
  * close-on-exec; returns it, or -1. As shim_close_inherited, before anything is opened.
  */
 int key_pass_keep(void);
-/* The key, from the descriptor that KEY_PASS_ENV names; *got false where it names none. */
+/*
+ * Keeps its pages in memory for as long as this process lives, as far as the system allows that: a
+ * mapping that is locked and that nobody can read. A child does not inherit it. Others' are left alone.
+ */
+void key_pass_pin(int fd);
+/*
+ * The key, from the descriptor that KEY_PASS_ENV names; *got false where it names none. Anything but
+ * a sealed file in memory: CL_ECONFIG, slug "key_descriptor", and it is left as it is.
+ */
 int key_pass_read(struct seal_buf *out, bool *got, struct cl_err *e);
 
 #endif

@@ -54,28 +54,26 @@ int keyed_without(const struct cl_ctx *c, enum store_mode mode, struct keyed *ou
 
 int keyed_root(struct keyed *k, struct cl_err *e)
 {
-	char *text = getenv("CLOOP_SECRET_KEY"); /* lint: allow */
+	const char *text;
 	cleanup_seal struct seal_buf passed = SEAL_BUF_INIT;
 	struct seal_ask ask = {
 		.env_file = k->env_file,
 		.config_file = k->cfg.key_file,
-		.env_key = text,
 		.uid = geteuid(),
 	};
 	bool got;
-	int rc = key_pass_read(&passed, &got, e);
+	int rc = key_pass_env(&text, e) || key_pass_read(&passed, &got, e) ? -1 : 0;
 
+	ask.env_key = text;
 	if (!rc && got && text)
 		rc = cl_fail(e, CL_ECONFIG, "CLOOP_SECRET_KEY and " KEY_PASS_ENV " are both set");
-	if (got)
+	if (!rc && got)
 		ask.env_key = (const char *)passed.p;
 	if (!rc)
 		rc = seal_root_find(&ask, &k->root, e);
 
 	/* Neither a child nor /proc/PID/environ has it after this. */
-	if (text)
-		explicit_bzero(text, strlen(text));
-	(void)unsetenv("CLOOP_SECRET_KEY");
+	key_pass_env_wipe();
 	return rc;
 }
 

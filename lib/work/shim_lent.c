@@ -10,6 +10,7 @@
 #include "store/secret.h"
 #include "sys/clock.h"
 #include "work/delivery.h"
+#include "work/key_pass.h"
 #include "work/lease_ask.h"
 
 #include <errno.h>
@@ -167,6 +168,8 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 
 	if (!s->job.lend)
 		return 0;
+	if (s->job.key_fd)
+		key_pass_pin(s->job.key_fd);
 	/* From here on there is something in our memory that nobody else may have. */
 	if (seal_process(e) || lease_ask_take(&ask, &r, &l, e))
 		return cl_wrap(e, "what this run is granted cannot be lent to it");
