@@ -7,6 +7,7 @@
 #include "work/app_token.h"
 #include "work/pump.h"
 #include "work/shim.h"
+#include "work/shim_lent.h"
 
 #include "policy/diskwatch.h"
 #include "sys/diskwalk.h"
@@ -29,35 +30,7 @@ struct shim_client {
 /* What is due at a time on the boot clock; 0: nothing. */
 struct shim_due {
 	int64_t attach, deadline, grace, floor, disk, start, record;
-	int64_t env, look, renew; /* shim_lent.c */
-};
-
-/* What the run is lent. */
-struct shim_lent {
-	char *id;      /* of the lease; NULL: nothing is lent */
-	char *dir;     /* where the sandbox has its files; NULL in a shim that adopted */
-	int env_watch; /* until the variables were read; -1 */
-	int64_t expires_at;
-	struct shim_repos repos;
-	struct shim_devices devices;
-	struct shim_interfaces interfaces;
-	char *stuck;     /* why interfaces that were taken back are not back; NULL: they are */
-	json_t *said;    /* for who asked for the run: what was lent and what was refused */
-	bool over;       /* it was taken back */
-	bool narrowing;  /* because a part of it was taken back */
-	size_t bound;    /* grants taken back that end with the workload: what is bound stays */
-	bool ending;     /* the workload has to end because of that */
-	size_t removed;  /* files that were taken back by then */
-	bool complained; /* of a renewal that failed */
-	bool blind;      /* the store could not be asked, and that was said */
-	/* a renewal on its way, in a thread of its own */
-	bool asking;
-	pthread_t thread;
-	atomic_bool answered;
-	bool failed; /* these two are the thread's until it has answered */
-	struct lease *got;
-	struct cl_err err;
-	struct shim_ending *tokens; /* shim_tokens.c; NULL: no thread is about any */
+	int64_t env, look, renew; /* shim_lent.h */
 };
 
 struct shim {
@@ -128,8 +101,6 @@ void shim_kill(struct shim *s, enum store_outcome cause, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* SIGTERM now, SIGKILL after grace_ms. */
 void shim_stop(struct shim *s, enum store_outcome cause, int64_t grace_ms, const char *why);
-/* shim_lent.c: how its children of cloop-secret find hub and key; borrows of the job. */
-struct lease_ask shim_asking(const struct shim *s);
 /*
  * shim_tokens.c: what its files have of tokens, before they are wiped (afterwards only the hub has
  * them); `l` is a lease that was not delivered, or NULL.
@@ -141,24 +112,6 @@ void shim_tokens_end(struct shim *s, const struct app_slots *tokens, const char 
 void shim_tokens_end_aside(struct shim *s, struct app_slots *take_tokens, const char *reason);
 /* That may be done, or is waited for. */
 void shim_tokens_ended(struct shim *s, bool wait);
-/*
- * shim_lent.c. Asks for what the run is granted and puts it into the runtime folder, where the
- * driver finds it; CL_EREFUSED and others: then the workload does not start.
- */
-int shim_lent_take(struct shim *s, struct cl_err *e);
-/* Takes up what an earlier shim was lent. */
-void shim_lent_adopt(struct shim *s);
-/* What takes it out of one stream; NULL: there is nothing to take out. -1: it cannot be known. */
-int shim_lent_scrubber(struct shim *s, struct scrub **out, struct cl_err *e);
-int shim_lent_watch_fd(const struct shim *s);
-void shim_lent_env_read(struct shim *s);
-/* Looks whether something was taken back, and acts on it. */
-void shim_lent_look(struct shim *s);
-void shim_lent_due(struct shim *s, int64_t now);
-/* A renewal may have come back. */
-void shim_lent_answered(struct shim *s);
-/* Overwrites all of it and gives the lease back; the workload is over. */
-void shim_lent_end(struct shim *s);
 /*
  * shim_repos.c. What the driver is to bind and the variables about it. CL_EREFUSED, constraint
  * host_mounts, for a name that cannot be a path and for two of one name.

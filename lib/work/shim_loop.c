@@ -138,7 +138,7 @@ static int poll_all(struct shim *s, int timeout)
 		{s->init_fd, on_init_end},
 		{s->driver->memory_fd(s->arg), on_memory},
 		{shim_watch_fd(s), shim_watch_ready},
-		{shim_lent_watch_fd(s), shim_lent_env_read},
+		{shim_env_watch_fd(s), shim_env_read},
 	};
 	struct pollfd fds[CL_ARRAY_LEN(slots) + SHIM_CLIENTS];
 	size_t n = CL_ARRAY_LEN(slots);
