@@ -86,6 +86,34 @@ WAIT='while [ ! -e /workspace/go ]; do sleep 0.1; done'
 	has "$(logged "$id")" github-token
 }
 
+@test "a store that is busy when one of two grants is taken back does not cost the other" {
+	src=$(cloop secret grant deploy-pat --to executor:container --repos 'other/*' --json | jq -r .id)
+	start "echo up; $WAIT; ls \$CLOOP_LEASE_DIR"
+	until_ok has_logged "$id" up
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
+	kill -STOP "$shim"
+	run cloop secret revoke "$src" --wait 1ms
+	# Somebody writes until the first try to renew has given up waiting for that.
+	python3 -c 'import os, sqlite3, sys, time
+db = sqlite3.connect(sys.argv[1], timeout=60, isolation_level=None)
+db.execute("BEGIN IMMEDIATE")
+open(sys.argv[2], "w").close()
+while not os.path.exists(sys.argv[3]):
+    time.sleep(0.05)' "$HUB/.cloop/state.db" "$T/locked" "$T/free" 3>&- &
+	until_ok test -e "$T/locked"
+	kill -CONT "$shim"
+	renews() { pgrep -P "$shim" -f 'cloop-secret -C .* renew' >/dev/null; }
+	until_ok renews
+	until_ok sh -c '! pgrep -P "$1" -f "cloop-secret -C .* renew" >/dev/null' sh "$shim"
+	touch "$T/free"
+	answered() { [ "$(cloop secret leases --run "$id" --json | jq -r '.grants[] | select(.state == "revoked") | .grant_id')" = "$src" ]; }
+	until_ok answered
+	same "$(cloop secret leases --run "$id" --json | jq -r '.grants[] | select(.state == "held") | .grant_id')" "$pat"
+	touch "$P/go"
+	until_ok ended "$id"
+	has "$(logged "$id")" github-token
+}
+
 @test "a grant that stands in the environment ends its workload" {
 	env=$(cloop secret grant app-env --to "project:$P" --json | jq -r .id)
 	start "echo up; $WAIT"

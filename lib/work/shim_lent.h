@@ -45,6 +45,7 @@ struct shim_lent {
 	json_t *said;    /* for who asked for the run: what was lent and what was refused */
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
+	unsigned tries;  /* that failed meanwhile and may be mended by another */
 	size_t bound;    /* grants taken back that end with the workload: what is bound stays */
 	bool ending;     /* the workload has to end because of that */
 	size_t removed;  /* files that were taken back by then */

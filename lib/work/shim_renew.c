@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #define RETRY_MS 60000 /* after a renewal that failed */
+/* While something is to be taken back: so often, and so soon after one another. */
+#define NARROW_TRIES 3
+#define NARROW_MS    500
 
 static void *renewal(void *arg)
 {
@@ -61,7 +64,24 @@ static void deliver_again(struct shim *s, const struct lease *l)
 	shim_interfaces_back(s, l);
 	shim_lent_plan(s, l->expires_at);
 	s->lent.narrowing = s->lent.complained = false;
+	s->lent.tries = 0;
 	shim_lent_settle(s, l, removed);
+}
+
+/*
+ * A store that others keep busy, a child that the system did not start: what else is lent is not taken
+ * for that as long as another try is soon. A key that is not there is no such thing.
+ */
+static bool try_again(struct shim *s)
+{
+	enum cl_code code = s->lent.err.code;
+
+	if (code != CL_EBUSY && code != CL_EOS)
+		return false;
+	if (++s->lent.tries > NARROW_TRIES)
+		return false;
+	s->due.renew = sys_mono_ms() + NARROW_MS;
+	return true;
 }
 
 void shim_lent_answered(struct shim *s)
@@ -80,6 +100,8 @@ void shim_lent_answered(struct shim *s)
 		return;
 	}
 	/* A grant that was taken back is out of reach now, not when the key is found again. */
+	if (s->lent.narrowing && try_again(s))
+		return;
 	if (s->lent.narrowing || !strcmp(cl_err_slug(&s->lent.err), "lease_over")) {
 		shim_lent_give_up(s, s->lent.err.msg);
 		return;
