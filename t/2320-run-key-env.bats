@@ -68,6 +68,33 @@ attached() {
 	same "$(leftovers)" ''
 }
 
+@test "a supervisor that takes over has no key: it says so with what mends it, and then can renew" {
+	t=$(grant token --repos 'a/*')
+	l=$(grant login --registries a.test)
+	attached 'echo up; while [ ! -e go ]; do sleep 0.1; done'
+	h=$(cloop runs show --json "$RUN" | jq -r .handle_id)
+	kill -KILL "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id='$h'")"
+	exits 0 host cloop sweep --only adopt
+	journal() { cloop runs journal --json "$RUN" | jq -r .text; }
+	said() { journal | grep -q 'could not be renewed'; }
+	until_ok said
+	has "$(journal)" 'the key was in the environment of the command that started this run'
+	has "$(journal)" 'what it is lent ends at 20'
+	has "$(journal)" 'fix: put the key into a file that secrets.key_file of the hub names'
+	cp "$T/the-key" "$HUB/cloop-secret-key" && chmod 600 "$HUB/cloop-secret-key"
+	cp "$HUB/.cloop/config.yaml" "$T/config"
+	printf 'secrets:\n  key_file: %s\n' "$HUB/cloop-secret-key" >> "$HUB/.cloop/config.yaml"
+	# A renewal takes one of the two; without a key all of it would go.
+	exits 0 host cloop secret revoke "$t"
+	same "$(ls "$T/run/w/$h/lease/files")" config.json
+	cp "$T/config" "$HUB/.cloop/config.yaml"
+	rm "$HUB/cloop-secret-key"
+	touch "$P/go"
+	wait "$PID" || true
+	cloop secret revoke "$l" >/dev/null
+	same "$(leftovers)" ''
+}
+
 @test "a detached run would outlive it and is refused, and so is a key that opens nothing" {
 	g=$(grant token --repos 'a/*')
 	exits 125 keyed host cloop run -p "$P" --detach -- true < /dev/null

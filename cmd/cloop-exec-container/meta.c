@@ -20,6 +20,8 @@ char *job_meta(const struct job *j, int64_t started_mono)
 	(void)json_object_set_new(o, "started_mono", json_integer(started_mono));
 	if (j->spec->key_file)
 		(void)json_object_set_new(o, "key_file", json_string(j->spec->key_file));
+	if (j->spec->key_passed)
+		(void)json_object_set_new(o, "key_passed", json_true());
 	text = cl_json_text(o);
 	json_decref(o);
 	return text;

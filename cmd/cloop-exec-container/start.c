@@ -161,6 +161,7 @@ int cmd_adopt(struct cl_ctx *c, struct cl_err *e)
 		.uid = j.uid,
 		.hub = in.hub,
 		.key_file = json_string_value(json_object_get(meta, "key_file")),
+		.key_lost = json_is_true(json_object_get(meta, "key_passed")),
 		.started_mono = json_integer_value(json_object_get(meta, "started_mono")),
 		.min_free_mb = json_integer_value(json_object_get(meta, "min_free_mb")),
 		.disk_used = -1};

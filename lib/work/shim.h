@@ -76,6 +76,7 @@ struct shim_job {
 	bool lend;            /* something may be granted to it: ask */
 	const char *key_file; /* what opens it, as who started the run had it; NULL: the hub's */
 	int key_fd;           /* or the key itself (work/key_pass.h); 0: none */
+	bool key_lost;        /* it was passed to a shim that is gone; key_file may have it too */
 	struct sec_pick pick; /* what the run takes of the host's hardware; borrowed */
 	/* Why this executor gives a sandbox none of the host's devices; NULL: it does. */
 	const char *no_devices;

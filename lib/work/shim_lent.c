@@ -140,6 +140,9 @@ void shim_lent_adopt(struct shim *s)
 		shim_note(s, "lease", "what it was lent cannot be looked after: %s", e.msg);
 	s->due.env = sys_mono_ms() + ENV_MS;
 	shim_lent_plan(s, l.expires_at);
+	/* Now, so that who can put the key into a file hears of it while that is of use. */
+	if (s->job.key_lost)
+		shim_lent_renew(s);
 }
 
 void shim_lent_end(struct shim *s)

@@ -2,6 +2,7 @@
 /* A lease lives on: asked for in a thread, and delivered in the place of what was there. */
 #include "work/shim_internal.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "sys/clock.h"
 #include "work/delivery.h"
 #include "work/lease_ask.h"
@@ -84,6 +85,24 @@ static bool try_again(struct shim *s)
 	return true;
 }
 
+static void complain(struct shim *s)
+{
+	const struct cl_err *e = &s->lent.err;
+	char when[32];
+
+	cl_format_time(s->lent.expires_at / 1000, when);
+	if (s->job.key_lost)
+		shim_note(s, "lease",
+			"the key was in the environment of the command that started this run, and "
+			"its supervisor has ended since: what it is lent ends at %s",
+			when);
+	shim_note(s, "lease", "it could not be renewed, which is tried again: %s%s%s", e->msg,
+		*e->fix ? "; fix: " : "",
+		*e->fix && s->job.key_lost
+			? "put the key into a file that secrets.key_file of the hub names"
+			: e->fix);
+}
+
 void shim_lent_answered(struct shim *s)
 {
 	cleanup_held struct lease *l = NULL;
@@ -107,8 +126,7 @@ void shim_lent_answered(struct shim *s)
 		return;
 	}
 	if (!s->lent.complained)
-		shim_note(s, "lease", "it could not be renewed, which is tried again: %s",
-			s->lent.err.msg);
+		complain(s);
 	s->lent.complained = true;
 	s->due.renew = sys_mono_ms() + RETRY_MS;
 }
