@@ -422,3 +422,65 @@ CLOOP_LOCAL_REPO_ROOT=/repos
 	all_gone
 	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select count(*) from lease_grant where state = 'taking'")" 0
 }
+
+@test "what is planted in a granted repository leads nowhere: a link, a FIFO, a device, a mount" {
+	mkdir -p "$T/planted/api/.git" "$T/planted/api/sub" "$T/elsewhere" && echo secret-of-the-host > "$T/elsewhere/file"
+	ln -s "$T/elsewhere/file" "$T/planted/api/link"
+	ln -s ../../elsewhere "$T/planted/api/up"
+	mkfifo "$T/planted/api/fifo"
+	mknod "$T/planted/api/zero" c 1 5 && chmod 666 "$T/planted/api/zero"
+	chown -R 1000:1000 "$T/planted"
+	mount --bind "$T/elsewhere" "$T/planted/api/sub"
+	echo "$T/planted" | cloop secret mint planted-src --kind local_repo >/dev/null
+	lent_apart planted
+	cloop secret revoke "$G" >/dev/null
+	for access in '' --writable; do
+		# shellcheck disable=SC2086 # one word or none
+		r=$(cloop secret grant planted-src --to "project:$Q" --repos api $access --json | jq -r .id)
+		exits 0 host timeout 120 cloop run -p "$Q" -- sh -c 'cd /repos/api; ls -A | xargs
+			cat link up/file sub/file 2>/dev/null; ls -A sub | wc -l; head -c 1 zero 2>/dev/null | wc -c; test -p fifo && echo fifo
+			echo x 2>/dev/null > sub/new; true' < /dev/null
+		same "$output" $'.git fifo link sub up zero\n0\n0\nfifo'
+		cloop secret revoke "$r" >/dev/null
+		same "$(ls -A "$T/elsewhere")" file
+	done
+	umount "$T/planted/api/sub"
+	cloop secret delete planted-src >/dev/null
+	rm -r "$T/planted"
+	all_gone
+}
+
+@test "a repository that is swapped between lease and start is not followed anywhere" {
+	local d=$T/swap
+	mkdir -p "$d/build" "$T/swapped/api/.git" "$T/elsewhere" && cp -r "$BIN" "$d/build/bin" && cp -r "$SRC/share" "$d/share"
+	chown -R 1000:1000 "$T/swapped"
+	rm "$d/build/bin/cloop-secret"
+	cat > "$d/build/bin/cloop-secret" <<-EOF
+		#!/bin/bash
+		set -o pipefail
+		[[ " \$* " == *" take "* ]] || exec "$BIN/cloop-secret" "\$@"
+		"$BIN/cloop-secret" "\$@" | {
+			v=\$(base64 -w 0)
+			mv "$T/swapped/api" "$T/swapped/was"
+			[ -e "$T/gone" ] || ln -s "$T/elsewhere" "$T/swapped/api"
+			printf %s "\$v" | base64 -d
+		}
+	EOF
+	chmod 755 "$d/build/bin/cloop-secret"
+	PATH=$d/build/bin:$PATH
+	echo "$T/swapped" | cloop secret mint swapped-src --kind local_repo >/dev/null
+	lent_apart swapped
+	cloop secret revoke "$G" >/dev/null
+	r=$(cloop secret grant swapped-src --to "project:$Q" --repos api --json | jq -r .id)
+	exits 125 host cloop run -p "$Q" -- ls /repos/api < /dev/null
+	has "$stderr" "repository '$T/swapped/api'"
+	has "$stderr" 'fix: look at the directory, then run again'
+	rm "$T/swapped/api" && mv "$T/swapped/was" "$T/swapped/api"
+	touch "$T/gone"
+	exits 125 host cloop run -p "$Q" -- ls /repos/api < /dev/null
+	has "$stderr" "repository '$T/swapped/api'"
+	cloop secret revoke "$r" >/dev/null
+	cloop secret delete swapped-src >/dev/null
+	rm -r "$T/swapped" "$d"
+	all_gone
+}

@@ -109,11 +109,11 @@ static char *real_path(int fd, struct cl_err *e)
  * A copy of what is mounted at fd that follows the original but never acts on it: a later
  * unmount of the stage would otherwise unmount, below a shared mount, the original's own.
  */
-static int copy_tree(int fd)
+static int copy_tree(int fd, unsigned deep)
 {
 	struct mount_attr slave = {.propagation = MS_SLAVE};
-	cleanup_fd int tree = (int)syscall(SYS_open_tree, fd, "",
-		OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	cleanup_fd int tree = (int)syscall(
+		SYS_open_tree, fd, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep);
 
 	if (tree < 0 || syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH | AT_RECURSIVE, &slave,
 				sizeof(slave)))
@@ -121,19 +121,21 @@ static int copy_tree(int fd)
 	return cl_steal_fd(&tree);
 }
 
-/* Binds what fd refers to on stage/<name>; the path is owned, NULL on failure. */
-static char *bind_fd(
-	const struct job *j, const struct rundir *rd, int fd, const char *name, struct cl_err *e)
+/*
+ * Binds what fd refers to on stage/<name>; the path is owned, NULL on failure. deep: AT_RECURSIVE, with
+ * what is mounted below it, or 0.
+ */
+static char *bind_fd(const struct job *j, const struct rundir *rd, int fd, const char *name,
+	unsigned deep, struct cl_err *e)
 {
 	cleanup_free char *path = cl_asprintf("%s/%s", rd->stage, name);
 	cleanup_fd int tree = -1;
 
 	if (geteuid())
 		return real_path(fd, e);
-	tree = j->mounts_made
-		       ? (int)syscall(SYS_open_tree, fd, "",
-				 OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE)
-		       : copy_tree(fd);
+	tree = j->mounts_made ? (int)syscall(SYS_open_tree, fd, "",
+					OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | deep)
+			      : copy_tree(fd, deep);
 	if (tree >= 0 && !make_spot(fd, path) &&
 		!syscall(SYS_move_mount, tree, "", AT_FDCWD, path, MOVE_MOUNT_F_EMPTY_PATH))
 		return cl_steal(&path);
@@ -253,7 +255,7 @@ static int stage_mount(struct job *j, const struct rundir *rd, struct job_stage 
 		return cl_fix(
 			e, "a source must stay in the workspace after its links are followed");
 	}
-	path = bind_fd(j, rd, fd, name, e);
+	path = bind_fd(j, rd, fd, name, AT_RECURSIVE, e);
 	if (!path)
 		return -1;
 	add_mount(st, path, m->target, m->read_only, false);
@@ -275,7 +277,7 @@ static char *bind_lease(const struct job *j, const struct rundir *rd, const char
 		(void)cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", from);
 		return NULL;
 	}
-	path = bind_fd(j, rd, fd, name, e);
+	path = bind_fd(j, rd, fd, name, AT_RECURSIVE, e);
 	if (!path || geteuid())
 		return cl_steal(&path);
 	if (!syscall(SYS_mount_setattr, AT_FDCWD, path, 0, &exec, sizeof(exec)))
@@ -314,7 +316,8 @@ static int stage_files(struct job *j, const struct rundir *rd, const char *lease
 
 /*
  * A repository of the host. The lease resolved its path, so a link in it has come since: what it
- * leads to was granted to nobody. It is not relabelled, for it is not ours.
+ * leads to was granted to nobody. Nor was what is mounted somewhere below it, and would be writable
+ * where the repository is not. It is not relabelled, for it is not ours.
  */
 static int stage_repo(struct job *j, const struct rundir *rd, struct job_stage *st,
 	const struct shim_repo *r, size_t n, struct cl_err *e)
@@ -329,7 +332,7 @@ static int stage_repo(struct job *j, const struct rundir *rd, struct job_stage *
 		(void)cl_constraint(e, "host_mounts");
 		return cl_fix(e, "look at the directory, then run again");
 	}
-	path = bind_fd(j, rd, fd, name, e);
+	path = bind_fd(j, rd, fd, name, 0, e);
 	if (!path)
 		return -1;
 	add_mount(st, path, r->target, !r->writable, false);
@@ -355,7 +358,7 @@ int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,
 	if (stage_init(j, rd, st, lease_dir != NULL, e) || put_names(etc, j, e) ||
 		(lease_dir && stage_files(j, rd, lease_dir, st, e)))
 		return -1;
-	st->workspace = bind_fd(j, rd, j->project_fd, "workspace", e);
+	st->workspace = bind_fd(j, rd, j->project_fd, "workspace", AT_RECURSIVE, e);
 	if (!st->workspace)
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++) {
