@@ -150,6 +150,20 @@ while not os.path.exists(sys.argv[3]):
 	has "$output" "revoked — 3 file(s) removed"
 }
 
+@test "an executor of the hub that is cordoned takes nothing back" {
+	start "echo up; $WAIT; ls \$CLOOP_LEASE_DIR"
+	until_ok has_logged "$id" up
+	exits 0 cloop executor cordon container --reason 'new kernel'
+	exits 0 host cloop sweep
+	exits 0 cloop secret holders "$pat"
+	has "$output" "lease ends in"
+	same "$(cloop secret leases --run "$id" --json | jq -r .state)" live
+	exits 0 cloop executor uncordon container
+	touch "$P/go"
+	until_ok ended "$id"
+	has "$(logged "$id")" github-token
+}
+
 @test "deleting the secret takes it back as well" {
 	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
 	until_ok has_logged "$id" up
