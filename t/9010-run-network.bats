@@ -120,7 +120,7 @@ try='try() { nc -w 3 "$1" "$2" </dev/null 2>&1 && echo "$1:$2 open" || echo "$1:
 	other=$(second run_in --detach -- sleep 60)
 	same "$(tables)" "cloop_sbx_container cloop_sbx_container_$mark"
 	has "$(host nft list table inet cloop_sbx_container)" 443
-	lacks "$(host nft list table inet "cloop_sbx_container_$mark")" 443
+	lacks "$(host nft list table inet "cloop_sbx_container_$mark" | sed "s/$mark//g")" 443
 	same "$(ip -n "$NSNAME" -br link show type bridge | wc -l)" 2
 	# The end of one takes nothing of the other's away.
 	second host cloop runs stop --grace 0 "$other"
@@ -176,6 +176,40 @@ a_stranger() {
 	has "$stderr" "'$T/fifth/.cloop/hub.env' has no CLOOP_HUB_ID="
 	has "$stderr" "fix: write CLOOP_HUB_MARK="
 	host cloop runs stop --grace 0 "$one"
+}
+
+@test "where another firewall drops what is forwarded, a run is on the engine's own network, filtered" {
+	local id first before bridges=/proc/sys/net/bridge
+	# What ran before the other firewall came keeps its own network and its rules.
+	before=$(run_in --detach -- sleep 100)
+	host nft -f - <<< 'table ip filter { chain FORWARD { type filter hook forward priority 0; policy drop; }; }'
+	exits 0 run_in -- sh -c "$try"'try 93.184.216.34 443; try 93.184.216.34 80; try 10.4.5.6 443; try 10.99.0.1 443'
+	has "$output" '93.184.216.34:443 open' '93.184.216.34:80 no' '10.4.5.6:443 no' '10.99.0.1:443 no'
+	# Two at once, where bridged packets are handed to the filter.
+	id=$(run_in --detach -- sh -c 'ip -4 -o a show eth0; nc -l -p 8080 -e echo leaked; sleep 100')
+	until_ok says "$id" inet
+	exits 0 host cloop egress verify --all
+	same "$(cut -d' ' -f1,4- <<< "$output" | sort | xargs)" \
+		"cloop_sbx_container as it should be cloop_sbx_container_engine as it should be"
+	exits 0 cloop runs stop "$before"
+	one() { [ "$(host cloop egress verify --all | cut -d' ' -f1,4-)" = "cloop_sbx_container_engine as it should be" ]; }
+	until_ok one
+	first=$(cloop runs logs "$id" | grep -oE 'inet [0-9.]+' | cut -d' ' -f2)
+	if [ -e $bridges ]; then
+		host sh -c "echo 1 | tee $bridges/bridge-nf-call-iptables > $bridges/bridge-nf-call-ip6tables"
+		exits 0 run_in -- sh -c "$try try $first 8080"
+		has "$output" "$first:8080 no"
+		host sh -c "echo 0 > $bridges/bridge-nf-call-iptables"
+	fi
+	# One at a time, where they are not.
+	exits 125 run_in -- true
+	has "$stderr" "another sandbox is on the network 'cloop-sbx-" "past the filter" "  fix: wait for its end, or have bridged packets filtered: modprobe br_netfilter"
+	exits 0 cloop runs stop "$id"
+	until_ok run_in -- true
+	# Gone with its last sandbox, and then the other firewall goes.
+	gone() { ! host nft list table inet cloop_sbx_container_engine 2> /dev/null; }
+	until_ok gone
+	host nft flush ruleset
 }
 
 @test "a live run's filter is what should stand, and is put back when it is flushed" {

@@ -20,6 +20,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+/* The kernel takes a port away some time after its sandbox has ended. */
+#define PORT_GOES_MS 3000
+
 static bool engine_takes_namespaces(const struct job *j)
 {
 	return j->engine.kind == CT_PODMAN && !j->engine.rootless &&
@@ -142,6 +145,23 @@ static int name_network(struct job *j, const char *key, struct cl_err *e)
 	return 0;
 }
 
+/*
+ * podman has networks of both makes. A table is one network's: were the engine's called the same,
+ * each start of one make would take the rules from live sandboxes of the other.
+ */
+static int name_beside(struct job *j, const char *key, struct cl_err *e)
+{
+	cleanup_free char *beside = NULL;
+
+	if (j->net_kind != JOB_NET_OURS || j->engine.kind != CT_PODMAN)
+		return 0;
+	beside = cl_asprintf("%s%sengine", key ? key : "", key ? "-" : "");
+	free(j->network);
+	free(j->table);
+	j->network = j->table = NULL;
+	return name_network(j, beside, e);
+}
+
 int job_plan_network(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
@@ -169,7 +189,7 @@ int job_plan_network(struct job *j, struct cl_err *e)
 		j->network = cl_strdup(configured);
 		return 0;
 	}
-	return name_network(j, key, e) || choose_backend(j, e) ? -1 : 0;
+	return name_network(j, key, e) || choose_backend(j, e) || name_beside(j, key, e) ? -1 : 0;
 }
 
 /*
@@ -221,12 +241,14 @@ static char *engine_bridge(const struct job *j, struct cl_err *e)
 	cleanup_buf struct cl_buf out = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	const char *name = NULL, *id = NULL, *hub;
-	json_t *options, *labels;
+	json_t *net, *options, *labels;
 
 	if (engine_call(&j->engine, "look at the network", NULL, args, ENGINE_ASK_MS, &out, e) ||
 		cl_doc_parse(&d, CL_DOC_JSON, "network inspect", out.p, out.len, NULL, e))
 		return NULL;
-	labels = json_object_get(d.root, j->engine.kind == CT_PODMAN ? "labels" : "Labels");
+	/* podman 4 prints a list, whatever the format is. */
+	net = json_is_array(d.root) ? json_array_get(d.root, 0) : d.root;
+	labels = json_object_get(net, j->engine.kind == CT_PODMAN ? "labels" : "Labels");
 	hub = json_string_value(json_object_get(labels, CT_LABEL_HUB));
 	if (!hub)
 		refuse_unnamed(j, e);
@@ -235,12 +257,12 @@ static char *engine_bridge(const struct job *j, struct cl_err *e)
 	if (!hub || strcmp(hub, j->spec->hub) != 0)
 		return NULL;
 	if (j->engine.kind == CT_PODMAN) {
-		name = json_string_value(json_object_get(d.root, "network_interface"));
+		name = json_string_value(json_object_get(net, "network_interface"));
 	} else {
-		options = json_object_get(d.root, "Options");
+		options = json_object_get(net, "Options");
 		name = json_string_value(
 			json_object_get(options, "com.docker.network.bridge.name"));
-		id = json_string_value(json_object_get(d.root, "Id"));
+		id = json_string_value(json_object_get(net, "Id"));
 	}
 	if (name && *name)
 		return cl_strdup(name);
@@ -254,9 +276,39 @@ static char *engine_bridge(const struct job *j, struct cl_err *e)
 }
 
 /*
- * Our own network of the engine: made when it is not there. Sandboxes on one bridge could
- * reach each other past the filter, so it takes one at a time (DECISIONS E13).
+ * Sandboxes on one bridge of the engine's reach each other past the filter unless the kernel hands
+ * bridged packets to it: where it does not, the bridge takes one at a time (DECISIONS E13). docker
+ * gives its sandboxes no IPv6.
  */
+static int alone_on(const struct job *j, const char *bridge, struct cl_err *e)
+{
+	int64_t until = sys_mono_ms() + PORT_GOES_MS;
+	bool used;
+
+	if (!net_bridge_bypasses(j->engine.kind == CT_PODMAN))
+		return 0;
+	for (;;) {
+		if (net_bridge_used(bridge, &used, e))
+			return -1;
+		if (!used)
+			return 0;
+		if (sys_mono_ms() >= until)
+			break;
+		sys_sleep_ms(50);
+	}
+	(void)cl_fail(e, CL_EREFUSED,
+		"another sandbox is on the network '%s', and the two would reach each other past "
+		"the "
+		"filter",
+		j->network);
+	(void)cl_constraint(e, "network_shared");
+	return cl_fix(e,
+		"wait for its end, or have bridged packets filtered: modprobe br_netfilter && "
+		"sysctl net.bridge.bridge-nf-call-iptables=1 "
+		"net.bridge.bridge-nf-call-ip6tables=1");
+}
+
+/* Our own network of the engine: made when it is not there. */
 static int engine_network(struct job *j, struct cl_err *e)
 {
 	const char *look[] = {"network", "inspect", j->network, NULL};
@@ -288,6 +340,8 @@ static int engine_network(struct job *j, struct cl_err *e)
 			j->net_kind = JOB_NET_NONE;
 		return -1;
 	}
+	if (alone_on(j, bridge, e))
+		return -1;
 	f.bridge = bridge;
 	(void)snprintf(j->net.bridge, sizeof(j->net.bridge), "%s", bridge);
 	return j->has_policy ? nft_apply(&f, &j->policy, e) : 0;

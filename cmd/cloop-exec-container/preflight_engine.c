@@ -153,8 +153,10 @@ void preflight_devices(struct preflight *p)
 		return;
 	}
 	find(&p->out, FIND_WARN, "devices",
-		"cloop exec-container device-trial tries it; where reading alone must hold on the "
-		"host too, set owner and mode of the node there, with a udev rule that keeps them",
+		"'cloop executor test' tries it when nothing here is fatal; where reading alone "
+		"must "
+		"hold on the host too, set owner and mode of the node there, with a udev rule that "
+		"keeps them",
 		"the access of a host_device grant (r, rw, rwm) is held by the mode of the node "
 		"inside; whether the engine's device rules (cgroup %s) hold it too is not known "
 		"before it is tried",

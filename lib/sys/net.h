@@ -128,4 +128,13 @@ void net_bridge_name(const char *network, char out[16]);
  */
 int net_gateway(const char *pool, struct pol_addr *v4, struct pol_addr *v6, struct cl_err *e);
 
+/*
+ * Whether two sandboxes that are ports of one bridge can reach each other past a filter at the
+ * forward hook: this namespace's bridges hand their packets to it only where br_netfilter is loaded
+ * and on, for IPv4 and, where `ipv6` matters, for IPv6.
+ */
+bool net_bridge_bypasses(bool ipv6);
+/* Whether a bridge has a port now; one that is not there has none. CL_EOS and the like. */
+int net_bridge_used(const char *bridge, bool *used, struct cl_err *e);
+
 #endif

@@ -3,6 +3,7 @@
 #include "sys/net_internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/netlink.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,6 +44,31 @@ static int bridge_in_use(struct sys_nl *nl, unsigned bridge, bool *used, struct 
 		if (links.v[i].master == bridge)
 			*used = true;
 	return 0;
+}
+
+int net_bridge_used(const char *bridge, bool *used, struct cl_err *e)
+{
+	cleanup_nl struct sys_nl nl = SYS_NL_INIT;
+	unsigned index = 0;
+
+	*used = false;
+	if (sys_nl_open(&nl, NETLINK_ROUTE, e) || net_link_index(&nl, bridge, &index, e))
+		return -1;
+	return index ? bridge_in_use(&nl, index, used, e) : 0;
+}
+
+static bool handed_on(const char *path)
+{
+	cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char c = '0';
+
+	return fd >= 0 && read(fd, &c, 1) == 1 && c == '1';
+}
+
+bool net_bridge_bypasses(bool ipv6)
+{
+	return !handed_on("/proc/sys/net/bridge/bridge-nf-call-iptables") ||
+	       (ipv6 && !handed_on("/proc/sys/net/bridge/bridge-nf-call-ip6tables"));
 }
 
 static int remove_port(
