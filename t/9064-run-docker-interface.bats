@@ -57,6 +57,7 @@ setup_file() {
 }
 teardown_file() {
 	[ ! -s "${T:-/none}/board" ] || kill "$(cat "$T/board")" 2> /dev/null || true
+	[ -z "${T:-}" ] || rm -f "/dev/clt-${T##*.}-"*
 	hub_down
 }
 setup() {

@@ -13,7 +13,10 @@ setup_file() {
 		'{runtimes: {kata: {path: $runc}, runsc: {path: $runsc}}}' > "$ENGINE_DIR/daemon.json"
 	engine_docker_up "$NSNAME"
 }
-teardown_file() { hub_down; }
+teardown_file() {
+	[ -z "${T:-}" ] || rm -f "/dev/clt-${T##*.}-"*
+	hub_down
+}
 setup() {
 	rm -rf "$P/.cloop" "$P"/* "$P"/.cloop-confine* && mkdir -p "$P/.cloop" && chown -R 1000:1000 "$P"
 	executors
