@@ -42,7 +42,7 @@ CFLAGS_ALL = -std=gnu17 -g -fPIE $(WARN) $(HARD) $(OPT_$(VARIANT)) $(CFLAGS) $(W
 LDFLAGS_ALL = -pie -Wl,--as-needed $(LINK_$(VARIANT)) $(LDFLAGS)
 # Static where Debian has the archive: start time is a feature (DECISIONS D15). The
 # linker takes only what a command uses; libmnl has no archive and stays out unless used.
-LIBS := -Wl,-Bstatic -lnftnl -lsqlite3 -lyaml -ljansson -lmd -lsodium -lbearssl -Wl,-Bdynamic -lmnl -lm
+LIBS := -Wl,-Bstatic -lnftnl -lsqlite3 -lyaml -ljansson -lsodium -lbearssl -Wl,-Bdynamic -lmnl -lm
 # What only some executables link is in their cmd/NAME/libs; tests may use all of it.
 libs_of = $(if $(wildcard cmd/$(1)/libs),$(shell sed '/^\#/d' cmd/$(1)/libs))
 TEST_LIBS := $(LIBS) -lcrypto

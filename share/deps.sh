@@ -3,7 +3,7 @@
 # What is already there is left alone; a machine without apt must have them already.
 set -eu
 
-build="gcc libc6-dev musl-tools libjansson-dev libyaml-dev libsqlite3-dev libmd-dev libsodium-dev libbearssl-dev libnftnl-dev libmnl-dev libssl-dev libcurl4-openssl-dev git ca-certificates"
+build="gcc libc6-dev musl-tools libjansson-dev libyaml-dev libsqlite3-dev libsodium-dev libbearssl-dev libnftnl-dev libmnl-dev libssl-dev libcurl4-openssl-dev git ca-certificates"
 engine="podman runc conmon netavark catatonit nftables iproute2 busybox-static jq"
 tests="bats python3-jsonschema python3-yaml btrfs-progs crun runsc strace mandoc docker.io docker-registry iptables python3 socat util-linux procps curl sqlite3 zsh fish nginx-light fcgiwrap openssl apache2-utils"
 # A kubectl of another origin serves as well, and its package does not go together with Debian's.

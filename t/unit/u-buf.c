@@ -143,19 +143,6 @@ void test_mem__odd_sizes(void)
 }
 
 /* Every length about the ends of blocks, by either way. */
-void test_sha256__both_ways_agree(void)
-{
-	unsigned char text[300], one[CL_SHA256_LEN], other[CL_SHA256_LEN];
-
-	for (size_t i = 0; i < sizeof(text); i++)
-		text[i] = (unsigned char)(i * 167 + 13);
-	for (size_t len = 0; len <= sizeof(text); len++) {
-		cl_sha256(text, len, one);
-		cl_sha256_portable(text, len, other);
-		CHECK(!memcmp(one, other, sizeof(one)));
-	}
-}
-
 void test_sha256__known_answers(void)
 {
 	static const char a[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
