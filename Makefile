@@ -49,7 +49,7 @@ TEST_LIBS := $(LIBS) -lcrypto
 
 # --- what there is to build ---
 LAYERS := work wire seal store sys cli policy base
-ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c),$(B)/lib/lib$(l).a))
+ARCHIVES := $(foreach l,$(LAYERS),$(if $(wildcard lib/$(l)/*.c lib/$(l)/*/*.c),$(B)/lib/lib$(l).a))
 # A command has a table. What has none runs inside a sandbox, or is a part of a command that links
 # what the command itself need not.
 COMMANDS := $(notdir $(patsubst %/,%,$(dir $(wildcard cmd/*/spec.c))))
@@ -60,7 +60,7 @@ UNITS := $(patsubst t/unit/%.c,$(B)/t/unit/%,$(wildcard t/unit/u-*.c))
 FUZZ := $(patsubst t/fuzz/%.c,$(B)/t/fuzz/%,$(wildcard t/fuzz/f-*.c))
 HELPERS := $(patsubst t/lib/%.c,$(B)/t/lib/%,$(filter-out t/lib/faults.c,$(wildcard t/lib/*.c))) \
 	$(B)/t/lib/faults.so
-objs = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)/*.c))
+objs = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)/*.c $(1)/*/*.c))
 
 all: $(PROGRAMS)
 .PHONY: all demo check install uninstall deps lint san fuzz bench cov docs help clean format

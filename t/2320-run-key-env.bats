@@ -6,6 +6,7 @@
 load lib/common
 load lib/engine
 load lib/hub
+load lib/faults
 
 setup_file() {
 	need root podman nft ip jq sqlite3 python3
@@ -46,6 +47,8 @@ attached() {
 	mine=$(ours -x 'cloop.*|conmon|podman')
 	has "$(for p in $mine; do cat "/proc/$p/comm"; done)" cloop-shim
 	has "$(for p in $mine; do cat "/proc/$p/comm"; done)" cloop-run
+	# The address sanitizer keeps the environment as it found it.
+	sanitized && mine=$(ours -x 'conmon|podman')
 	# shellcheck disable=SC2086 # a list
 	same "$(python3 "$SRC/t/lib/findplanted.py" "$T/values" $mine "$HUB" "$ENGINE_DIR" "$T/run" "$P" 2>/dev/null)" ''
 	touch "$P/go"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# The engine's command line (lib/policy/container.h), run: what holds inside a sandbox whatever
+# The engine's command line (lib/policy/sandbox/container.h), run: what holds inside a sandbox whatever
 # was asked for, by podman with each runtime and by docker.
 load lib/common
 load lib/engine

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "sys/clock.h"
 #include "work/ctx.h"
-#include "work/drill.h"
+#include "work/lease/drill.h"
 #include "work/fleet.h"
 
 #include <signal.h>

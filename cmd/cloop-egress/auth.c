@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/config_egress.h"
+#include "policy/config/config_egress.h"
 #include "work/ctx.h"
 
 #include <string.h>

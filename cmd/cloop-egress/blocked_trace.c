@@ -6,9 +6,9 @@
 #include "blocked.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "policy/packet.h"
+#include "policy/egress/packet.h"
 #include "sys/clock.h"
-#include "sys/nft_trace.h"
+#include "sys/nft/nft_trace.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /* One answer a question: does this packet leave the sandbox? */
 #include "egress.h"
 #include "base/mem.h"
-#include "policy/question.h"
+#include "policy/egress/question.h"
 #include "base/doc.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "egress.h"
 #include "base/mem.h"
 #include "cli/lines.h"
-#include "policy/flat.h"
-#include "policy/question.h"
+#include "policy/flat/flat.h"
+#include "policy/egress/question.h"
 
 #include <errno.h>
 #include <stdlib.h>

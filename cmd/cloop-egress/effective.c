@@ -3,7 +3,7 @@
 #include "rules.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/sandbox.h"
 #include "sys/path.h"
 #include "sys/specfile.h"
 

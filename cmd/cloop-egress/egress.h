@@ -4,7 +4,7 @@
 
 #include "base/doc.h"
 #include "cli/cli.h"
-#include "policy/egress_stack.h"
+#include "policy/egress/egress_stack.h"
 
 extern const struct cl_spec egress_spec;
 

@@ -3,7 +3,7 @@
 #include "operand.h"
 #include "report.h"
 #include "base/mem.h"
-#include "policy/fits.h"
+#include "policy/egress/fits.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #include "egress.h"
 #include "base/mem.h"
 #include "base/yaml_write.h"
-#include "policy/netpol.h"
+#include "policy/egress/netpol.h"
 
 #include <stdlib.h>
 #include <string.h>

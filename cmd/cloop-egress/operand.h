@@ -4,7 +4,7 @@
 #define CMD_EGRESS_OPERAND_H
 
 #include "egress.h"
-#include "policy/change.h"
+#include "policy/egress/change.h"
 
 struct operand {
 	struct eg_stack stack;

@@ -3,7 +3,7 @@
 #ifndef CMD_EGRESS_REPORT_H
 #define CMD_EGRESS_REPORT_H
 
-#include "policy/change.h"
+#include "policy/egress/change.h"
 
 #include <jansson.h>
 

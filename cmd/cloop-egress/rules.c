@@ -3,7 +3,7 @@
 #include "rules.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/fits.h"
+#include "policy/egress/fits.h"
 #include "report.h"
 #include "store/audit.h"
 #include "sys/clock.h"

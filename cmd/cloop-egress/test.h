@@ -3,7 +3,7 @@
 #define CMD_EGRESS_TEST_H
 
 #include "egress.h"
-#include "policy/expect.h"
+#include "policy/egress/expect.h"
 
 /* One file, judged. */
 struct test_file {

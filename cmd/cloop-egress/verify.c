@@ -4,8 +4,8 @@
 #include "verify.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/net.h"
-#include "sys/nft_dump.h"
+#include "sys/net/net.h"
+#include "sys/nft/nft_dump.h"
 #include "work/ctx.h"
 
 #include <linux/netfilter.h>

@@ -5,7 +5,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "sys/clock.h"
-#include "sys/nft_watch.h"
+#include "sys/nft/nft_watch.h"
 #include "sys/proc.h"
 
 #include <errno.h>

@@ -5,7 +5,7 @@
  * the capabilities of its runtime's name.
  */
 #include "engine_verbs.h"
-#include "policy/capability.h"
+#include "policy/place/capability.h"
 
 #include <string.h>
 #include <sys/utsname.h>

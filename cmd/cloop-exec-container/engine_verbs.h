@@ -4,8 +4,8 @@
 #define CLOOP_EXEC_CONTAINER_ENGINE_VERBS_H
 
 #include "cli/cli.h"
-#include "sys/engine.h"
-#include "sys/image.h"
+#include "sys/engine/engine.h"
+#include "sys/engine/image.h"
 #include "work/verbs.h"
 
 int cmd_capabilities(struct cl_ctx *c, struct cl_err *e);

@@ -6,9 +6,9 @@
 #include "job.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "sys/clock.h"
-#include "sys/net_tun.h"
+#include "sys/net/net_tun.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,12 +7,12 @@
 #ifndef CLOOP_EXEC_CONTAINER_JOB_H
 #define CLOOP_EXEC_CONTAINER_JOB_H
 
-#include "policy/container.h"
-#include "policy/egress.h"
+#include "policy/sandbox/container.h"
+#include "policy/egress/egress.h"
 #include "sys/cgroup.h"
-#include "sys/engine.h"
-#include "sys/net.h"
-#include "work/shim.h"
+#include "sys/engine/engine.h"
+#include "sys/net/net.h"
+#include "work/shim/shim.h"
 #include "work/spec.h"
 
 enum job_network {
@@ -98,7 +98,7 @@ struct job_stage {
 	struct cl_strv paths; /* owns the strings of mounts and devices */
 };
 /*
- * `lease_dir`: where the sandbox has what it was lent (work/delivery.h); NULL: nothing was.
+ * `lease_dir`: where the sandbox has what it was lent (work/lease/delivery.h); NULL: nothing was.
  * `repos`: what else is bound.
  */
 int job_stage(struct job *j, const struct rundir *rd, const char *lease_dir,

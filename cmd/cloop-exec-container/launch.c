@@ -4,7 +4,7 @@
 #include "engine_verbs.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "cli/cli.h"
 #include "sys/clock.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "job.h"
 #include "base/mem.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "engine_verbs.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* Preflight: what the host adds to a sandbox, and the project's directory. */
 #include "engine_verbs.h"
 #include "base/mem.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "sys/cgroup.h"
 
 #include <errno.h>

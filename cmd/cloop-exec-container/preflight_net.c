@@ -3,9 +3,9 @@
 #include "engine_verbs.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/egress.h"
-#include "sys/net.h"
-#include "sys/nft.h"
+#include "policy/egress/egress.h"
+#include "sys/net/net.h"
+#include "sys/nft/nft.h"
 
 #include <string.h>
 

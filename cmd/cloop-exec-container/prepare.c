@@ -6,7 +6,7 @@
  */
 #include "prepare.h"
 #include "base/mem.h"
-#include "policy/own_image.h"
+#include "policy/image/own_image.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define CLOOP_EXEC_CONTAINER_PREPARE_H
 
 #include "engine_verbs.h"
-#include "policy/imagepolicy.h"
+#include "policy/image/imagepolicy.h"
 
 struct prepared {
 	const struct cl_ctx *ctx; /* for talk on standard error */

@@ -8,9 +8,9 @@
 #include "alone.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/isolation.h"
+#include "policy/place/isolation.h"
 #include "sys/id.h"
-#include "sys/runtime_id.h"
+#include "sys/engine/runtime_id.h"
 
 #include <stdio.h>
 #include <stdlib.h>

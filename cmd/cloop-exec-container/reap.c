@@ -11,10 +11,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/run.h"
-#include "sys/build.h"
+#include "sys/engine/build.h"
 #include "sys/cgroup.h"
 #include "sys/clock.h"
-#include "sys/net.h"
+#include "sys/net/net.h"
 #include "work/paths.h"
 
 #include <stdlib.h>

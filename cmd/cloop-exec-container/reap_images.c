@@ -2,7 +2,7 @@
 /* reap-images: built images of setup commands that this hub has not used for long. */
 #include "engine_verbs.h"
 #include "base/mem.h"
-#include "sys/built.h"
+#include "sys/engine/built.h"
 #include "work/paths.h"
 
 #include <unistd.h>

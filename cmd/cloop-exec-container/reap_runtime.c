@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/cgroup.h"
-#include "sys/engine.h"
+#include "sys/engine/engine.h"
 #include "sys/proc.h"
 
 #include <dirent.h>

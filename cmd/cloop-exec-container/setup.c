@@ -9,10 +9,10 @@
 #include "job.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/build.h"
-#include "sys/built.h"
+#include "sys/engine/build.h"
+#include "sys/engine/built.h"
 #include "sys/id.h"
-#include "sys/net.h"
+#include "sys/net/net.h"
 #include "sys/path.h"
 #include "work/paths.h"
 

@@ -11,7 +11,7 @@
 #include "cli/cli.h"
 #include "sys/path.h"
 #include "sys/specfile.h"
-#include "work/delivery.h"
+#include "work/lease/delivery.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 #include "verbs.h"
 #include "job.h"
 #include "base/mem.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "sys/clock.h"
 #include "work/begin.h"
 #include "work/key_pass.h"

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "sys/device.h"
 #include "sys/id.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "local.h"
 #include "base/mem.h"
-#include "policy/capability.h"
+#include "policy/place/capability.h"
 #include "work/ctx.h"
 #include "work/process.h"
-#include "work/shim.h"
+#include "work/shim/shim.h"
 #include "work/verbs.h"
 
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #include "key.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/place.h"
-#include "policy/secret_subject.h"
+#include "policy/place/place.h"
+#include "policy/secret/secret_subject.h"
 #include "store/audit.h"
 
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "smoke.h"
 #include "base/mem.h"
 #include "store/grant.h"
-#include "sys/net_lend.h"
+#include "sys/net/net_lend.h"
 #include "sys/specfile.h"
 #include "work/driver.h"
 #include "work/hardware.h"

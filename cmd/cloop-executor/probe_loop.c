@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * probe-health --loop: the same passes, for those who have a daemon rather than cron. Each
- * executor has its own time (policy/health.h), and the configuration is read anew for each pass.
+ * executor has its own time (policy/place/health.h), and the configuration is read anew for each pass.
  */
 #include "executor.h"
 #include "base/mem.h"

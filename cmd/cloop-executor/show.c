@@ -3,7 +3,7 @@
 #include "executor.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/ceiling.h"
+#include "policy/sandbox/ceiling.h"
 
 #include <string.h>
 

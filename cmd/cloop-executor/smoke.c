@@ -5,7 +5,7 @@
  */
 #include "smoke.h"
 #include "base/mem.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/sandbox.h"
 #include "sys/clock.h"
 #include "sys/id.h"
 #include "work/driver.h"

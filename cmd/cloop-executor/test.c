@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "work/driver.h"
-#include "work/drill.h"
+#include "work/lease/drill.h"
 #include "work/key_pass.h"
 
 #include <stdlib.h>

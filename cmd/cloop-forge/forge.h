@@ -10,7 +10,7 @@
 
 #include "base/doc.h"
 #include "cli/cli.h"
-#include "policy/github_api.h"
+#include "policy/secret/github_api.h"
 #include "seal/mem.h"
 #include "wire/http.h"
 

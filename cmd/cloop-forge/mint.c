@@ -2,7 +2,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "forge.h"
-#include "policy/secret_pattern.h"
+#include "policy/secret/secret_pattern.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "key.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "policy/secret_kube.h"
+#include "policy/secret/secret_kube.h"
 #include "seal/grant.h"
 
 #include <string.h>

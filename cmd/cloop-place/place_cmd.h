@@ -4,7 +4,7 @@
 #define CLOOP_PLACE_CMD_H
 
 #include "cli/cli.h"
-#include "policy/place.h"
+#include "policy/place/place.h"
 
 extern const struct cl_spec place_spec;
 int place_choose(struct cl_ctx *c, struct cl_err *e);

@@ -3,8 +3,8 @@
 #include "probe_cmd.h"
 #include "base/doc.h"
 #include "base/mem.h"
-#include "policy/isolation.h"
-#include "policy/runtime_name.h"
+#include "policy/place/isolation.h"
+#include "policy/place/runtime_name.h"
 #include "sys/proc.h"
 
 #include <stdio.h>

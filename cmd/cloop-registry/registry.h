@@ -9,7 +9,7 @@
 
 #include "base/doc.h"
 #include "cli/cli.h"
-#include "policy/oci.h"
+#include "policy/image/oci.h"
 #include "wire/http.h"
 
 int cmd_registry_resolve(struct cl_ctx *c, struct cl_err *e);

@@ -2,7 +2,7 @@
 /* Step 7: whether there is anything to lend, and what was not lent. The driver does the rest. */
 #include "run.h"
 #include "base/mem.h"
-#include "policy/secret_subject.h"
+#include "policy/secret/secret_subject.h"
 #include "store/grant.h"
 #include "sys/clock.h"
 #include "work/fleet.h"

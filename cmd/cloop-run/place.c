@@ -3,7 +3,7 @@
 #include "run.h"
 #include "evidence.h"
 #include "base/mem.h"
-#include "policy/place.h"
+#include "policy/place/place.h"
 #include "store/audit.h"
 #include "store/journal.h"
 #include "sys/clock.h"

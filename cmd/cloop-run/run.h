@@ -8,8 +8,8 @@
 
 #include "base/doc.h"
 #include "cli/cli.h"
-#include "policy/ceiling.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/ceiling.h"
+#include "policy/sandbox/sandbox.h"
 #include "store/run.h"
 #include "store/session.h"
 #include "work/ctx.h"

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/lines.h"
-#include "policy/own_image.h"
+#include "policy/image/own_image.h"
 #include "sys/hub.h"
 #include "work/ctx.h"
 #include "work/registry.h"

@@ -6,7 +6,7 @@
  */
 #include "sandbox_cmd.h"
 #include "base/mem.h"
-#include "sys/image.h"
+#include "sys/engine/image.h"
 #include "work/provenance.h"
 #include "work/registry.h"
 

@@ -4,8 +4,8 @@
 #define CLOOP_SANDBOX_CMD_H
 
 #include "cli/cli.h"
-#include "policy/imagepolicy.h"
-#include "policy/sandbox.h"
+#include "policy/image/imagepolicy.h"
+#include "policy/sandbox/sandbox.h"
 
 /* One file that was asked about, and what came of it. */
 struct sbx_target {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What GitHub says of an App: where it is installed, and what an installation has. */
 #include "base/mem.h"
-#include "policy/secret_github.h"
+#include "policy/secret/secret_github.h"
 #include "secret.h"
 #include "work/forge.h"
 

@@ -2,7 +2,7 @@
 #include "secret.h"
 #include "base/mem.h"
 #include "work/paths.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 
 struct taking {
 	struct keyed *k;

@@ -4,7 +4,7 @@
 #define CLOOP_SECRET_DRY_H
 
 #include "secret.h"
-#include "work/lease.h"
+#include "work/lease/lease.h"
 
 struct dry {
 	struct cl_ctx *ctx;

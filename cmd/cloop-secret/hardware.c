@@ -6,7 +6,7 @@
  */
 #include "secret.h"
 #include "base/mem.h"
-#include "work/lease.h"
+#include "work/lease/lease.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -4,10 +4,10 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/secret_kind.h"
+#include "policy/secret/secret_kind.h"
 #include "store/run.h"
 #include "store/token.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * What work/lease_ask.h runs: a question as JSON on standard input, a lease through the pipe that
+ * What work/lease/lease_ask.h runs: a question as JSON on standard input, a lease through the pipe that
  * standard output is. Material goes nowhere else: a terminal and a file are refused.
  */
 #include "secret.h"
 #include "base/mem.h"
-#include "policy/sandbox.h"
-#include "work/app_token.h"
+#include "policy/sandbox/sandbox.h"
+#include "work/lease/app_token.h"
 
 #include <errno.h>
 #include <fcntl.h>

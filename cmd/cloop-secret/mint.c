@@ -2,7 +2,7 @@
 #include "secret.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_github.h"
+#include "policy/secret/secret_github.h"
 #include "sys/id.h"
 #include "sys/repos.h"
 

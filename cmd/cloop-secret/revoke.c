@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "sys/clock.h"
 #include "work/paths.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 #include "work/token.h"
 
 #include <string.h>

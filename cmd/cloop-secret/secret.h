@@ -5,7 +5,7 @@
 
 #include "cli/cli.h"
 #include "store/token.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 #include "work/secrets.h"
 
 extern const struct cl_spec secret_spec;

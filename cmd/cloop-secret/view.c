@@ -2,7 +2,7 @@
 /* What a payload opens on this host. */
 #include "secret.h"
 #include "base/mem.h"
-#include "policy/secret_inventory.h"
+#include "policy/secret/secret_inventory.h"
 #include "sys/repos.h"
 
 #include <string.h>

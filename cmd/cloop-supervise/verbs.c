@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "supervise.h"
 #include "work/process.h"
-#include "work/shim.h"
+#include "work/shim/shim.h"
 #include "work/verbs.h"
 
 int cmd_supervise_start(struct cl_ctx *c, struct cl_err *e)

@@ -7,7 +7,7 @@
 #ifndef STORE_FLEET_H
 #define STORE_FLEET_H
 
-#include "policy/ceiling.h"
+#include "policy/sandbox/ceiling.h"
 #include "store/store.h"
 
 #include <jansson.h>

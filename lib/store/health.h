@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * How executors are (policy/health.h), and how much they have to do. Whoever changes a row names
+ * How executors are (policy/place/health.h), and how much they have to do. Whoever changes a row names
  * the version that the change was made from: of two, one is told to look again.
  */
 #ifndef STORE_HEALTH_H

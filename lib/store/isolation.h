@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-/* Isolation evidence, a row an executor and runtime (share/schema, policy/isolation.h). */
+/* Isolation evidence, a row an executor and runtime (share/schema, policy/place/isolation.h). */
 #ifndef STORE_ISOLATION_H
 #define STORE_ISOLATION_H
 

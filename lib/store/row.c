@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/credpat.h"
+#include "policy/secret/credpat.h"
 #include "store/db.h"
 
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #define CL_SYS_DEVICE_H
 
 #include "base/err.h"
-#include "policy/secret_node.h"
+#include "policy/secret/secret_node.h"
 
 #include <sys/types.h>
 

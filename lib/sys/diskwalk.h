@@ -7,13 +7,13 @@
  * never by path, a boundless depth takes bounded descriptors, and what moves during the
  * walk is not counted twice.
  *
- * Figures of the schedule and what a result means are policy/diskwatch.h's.
+ * Figures of the schedule and what a result means are policy/sandbox/diskwatch.h's.
  */
 #ifndef CL_SYS_DISKWALK_H
 #define CL_SYS_DISKWALK_H
 
 #include "base/err.h"
-#include "policy/diskwatch.h"
+#include "policy/sandbox/diskwatch.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -14,7 +14,7 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "base/err.h"
-#include "policy/config.h"
+#include "policy/config/config.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -7,7 +7,7 @@
 #ifndef SYS_SPECFILE_H
 #define SYS_SPECFILE_H
 
-#include "policy/sandbox.h"
+#include "policy/sandbox/sandbox.h"
 
 /* The slug of a file that is there and is no spec: a directory, a link out, too large. */
 #define SYS_SPEC_UNREADABLE "spec_unreadable"

@@ -3,7 +3,7 @@
 #ifndef WORK_ACCESS_H
 #define WORK_ACCESS_H
 
-#include "policy/access.h"
+#include "policy/place/access.h"
 #include "store/store.h"
 
 /* The real user and all groups of this process, by name. */

@@ -3,7 +3,7 @@
 #ifndef CL_WORK_BEGIN_H
 #define CL_WORK_BEGIN_H
 
-#include "work/shim.h"
+#include "work/shim/shim.h"
 #include "work/spec.h"
 
 /*

@@ -2,7 +2,7 @@
 #include "work/blocked.h"
 #include "base/mem.h"
 #include "sys/clock.h"
-#include "sys/net.h"
+#include "sys/net/net.h"
 #include "work/paths.h"
 
 #include <stdlib.h>

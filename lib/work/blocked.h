@@ -6,8 +6,8 @@
 #ifndef CL_WORK_BLOCKED_H
 #define CL_WORK_BLOCKED_H
 
-#include "policy/egress_cause.h"
-#include "policy/egress_stack.h"
+#include "policy/egress/egress_cause.h"
+#include "policy/egress/egress_stack.h"
 #include "store/blocked.h"
 #include "store/run.h"
 

@@ -4,8 +4,8 @@
 #define CL_WORK_DRIVER_H
 
 #include "base/doc.h"
-#include "policy/capability.h"
-#include "policy/config.h"
+#include "policy/place/capability.h"
+#include "policy/config/config.h"
 
 /*
  * Runs `PROGRAM VERB` with `in` (borrowed) on its standard input and a closed environment, in

@@ -12,7 +12,7 @@
 #include "sys/proc.h"
 #include "work/control.h"
 #include "work/paths.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 #include "work/rundir.h"
 
 #include <poll.h>

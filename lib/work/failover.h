@@ -10,7 +10,7 @@
 #ifndef CL_WORK_FAILOVER_H
 #define CL_WORK_FAILOVER_H
 
-#include "policy/config.h"
+#include "policy/config/config.h"
 #include "store/session.h"
 
 /* How long a replacement may take to begin: nothing waits longer for one. Milliseconds. */

@@ -5,8 +5,8 @@
 #include "store/audit.h"
 #include "store/journal.h"
 #include "sys/clock.h"
-#include "sys/net.h"
-#include "sys/nft_dump.h"
+#include "sys/net/net.h"
+#include "sys/nft/nft_dump.h"
 #include "work/blocked.h"
 #include "work/standing.h"
 

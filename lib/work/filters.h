@@ -7,8 +7,8 @@
 #ifndef CL_WORK_FILTERS_H
 #define CL_WORK_FILTERS_H
 
-#include "policy/egress_stack.h"
-#include "policy/verify.h"
+#include "policy/egress/egress_stack.h"
+#include "policy/verify/verify.h"
 #include "store/run.h"
 
 struct work_filter_user {
@@ -18,7 +18,7 @@ struct work_filter_user {
 
 struct work_filter {
 	char *table, *bridge;
-	bool prepared; /* a network of ours (sys/net.h), not the engine's */
+	bool prepared; /* a network of ours (sys/net/net.h), not the engine's */
 	bool filtered; /* false: everything leaves, and nobody connects in */
 	struct eg_policy policy;
 	/* why what the state file says of it is not believed, or NULL; of any of its workloads */

@@ -7,9 +7,9 @@
 #ifndef WORK_FLEET_H
 #define WORK_FLEET_H
 
-#include "policy/health.h"
-#include "policy/registry.h"
-#include "policy/secret_subject.h"
+#include "policy/place/health.h"
+#include "policy/place/registry.h"
+#include "policy/secret/secret_subject.h"
 #include "seal/fleet.h"
 #include "store/health.h"
 #include "sys/hub.h"

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "base/num.h"
-#include "policy/github_api.h"
+#include "policy/secret/github_api.h"
 #include "sys/proc.h"
 #include "work/part.h"
 

@@ -24,7 +24,7 @@
 #ifndef WORK_FORGE_H
 #define WORK_FORGE_H
 
-#include "policy/secret_constraint.h"
+#include "policy/secret/secret_constraint.h"
 #include "work/keyed.h"
 
 /*
@@ -64,7 +64,7 @@ void forge_token_release(struct forge_token *t);
 
 /*
  * Asks for a token. It is exactly as wide as was asked; one that came wider was destroyed. Slugs are
- * those of policy/github_api.h and wire/http.h. CL_EREFUSED for what another try does not change.
+ * those of policy/secret/github_api.h and wire/http.h. CL_EREFUSED for what another try does not change.
  */
 int forge_token_mint(
 	struct keyed *k, const struct forge_grant *g, struct forge_token *out, struct cl_err *e);

@@ -5,7 +5,7 @@
 #include "store/audit.h"
 #include "store/counter.h"
 #include "sys/clock.h"
-#include "sys/runtime_id.h"
+#include "sys/engine/runtime_id.h"
 #include "work/driver.h"
 #include "work/paths.h"
 

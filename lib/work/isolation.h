@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * Isolation evidence of the configured executors: taken by the driver's verb `probe`, judged by
- * policy/isolation.h, kept by store/isolation.h. It holds for a day, and for as long as engine,
+ * policy/place/isolation.h, kept by store/isolation.h. It holds for a day, and for as long as engine,
  * runtime, their configuration and the kernel are what they were.
  */
 #ifndef CL_WORK_ISOLATION_H
 #define CL_WORK_ISOLATION_H
 
-#include "policy/isolation.h"
-#include "policy/place.h"
+#include "policy/place/isolation.h"
+#include "policy/place/place.h"
 #include "store/isolation.h"
 #include "sys/hub.h"
 

@@ -7,8 +7,8 @@
 #ifndef CL_WORK_LEVELS_H
 #define CL_WORK_LEVELS_H
 
-#include "policy/config_egress.h"
-#include "policy/egress_stack.h"
+#include "policy/config/config_egress.h"
+#include "policy/egress/egress_stack.h"
 #include "work/vouch.h"
 
 struct work_levels {

@@ -5,7 +5,7 @@
 #include "store/run.h"
 #include "sys/cgroup.h"
 #include "work/process.h"
-#include "work/shim.h"
+#include "work/shim/shim.h"
 
 #include <sys/stat.h>
 

@@ -3,7 +3,7 @@
 #ifndef WORK_PROJECT_H
 #define WORK_PROJECT_H
 
-#include "policy/config.h"
+#include "policy/config/config.h"
 #include "store/project.h"
 #include "sys/confine.h"
 #include "sys/hub.h"

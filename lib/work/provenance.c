@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/provenance.h"
 #include "base/mem.h"
-#include "policy/oci.h"
+#include "policy/image/oci.h"
 #include "work/registry.h"
 
 #include <string.h>

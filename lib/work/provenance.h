@@ -7,7 +7,7 @@
 #ifndef WORK_PROVENANCE_H
 #define WORK_PROVENANCE_H
 
-#include "policy/own_image.h"
+#include "policy/image/own_image.h"
 
 struct provenance_ask {
 	const json_t *reach;           /* work/registry.h */

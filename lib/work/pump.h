@@ -7,7 +7,7 @@
 #ifndef CL_WORK_PUMP_H
 #define CL_WORK_PUMP_H
 
-#include "policy/scrub.h"
+#include "policy/secret/scrub.h"
 #include "work/spool.h"
 
 #include <pthread.h>

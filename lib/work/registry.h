@@ -7,7 +7,7 @@
 #ifndef WORK_REGISTRY_H
 #define WORK_REGISTRY_H
 
-#include "policy/config.h"
+#include "policy/config/config.h"
 
 /*
  * `sandbox.registry` as far as it is set: {auth_file, certs_dir, cosign, plain_http, proxy}; owned.
@@ -19,7 +19,7 @@ json_t *work_registry_reach(const struct cfg *c);
  * Which digest a reference stands for at its registry now: {reference (canonical), digest,
  * media_type, size, index, image_id (an engine's id of it; "" where it is not known), platform};
  * platform is null, or of an index {digest, os, arch, variant}
- * for this machine, or {digest: null, note}. *out is owned. Slugs are those of policy/oci.h and
+ * for this machine, or {digest: null, note}. *out is owned. Slugs are those of policy/image/oci.h and
  * wire/http.h.
  */
 int work_registry_resolve(
@@ -30,7 +30,7 @@ int work_registry_resolve(
  * policy's keys or identities? {reference, digest, by, how: native|cosign, cached}; *out is owned. The
  * answer is looked for in, and a yes is kept in, the folder `cache` (NULL: none) for an hour: under
  * the policy, what its key files hold, and the digests. CL_EREFUSED, slug image_signature and a
- * constraint of policy/oci.h, when nobody's is.
+ * constraint of policy/image/oci.h, when nobody's is.
  */
 int work_registry_verify(const json_t *reach, const struct ip_policy *policy,
 	const char *repository, const struct cl_strv *digests, const char *cache, json_t **out,

@@ -4,7 +4,7 @@
 #include "base/sha256.h"
 #include "cli/cli.h"
 #include "sys/clock.h"
-#include "sys/image.h"
+#include "sys/engine/image.h"
 #include "sys/path.h"
 
 #include <stdlib.h>

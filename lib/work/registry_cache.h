@@ -6,7 +6,7 @@
 #ifndef WORK_REGISTRY_CACHE_H
 #define WORK_REGISTRY_CACHE_H
 
-#include "policy/imagepolicy.h"
+#include "policy/image/imagepolicy.h"
 
 /*
  * What an answer depends on: the policy, the bytes of its key files, the image's digests; owned. A key

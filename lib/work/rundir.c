@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/rundir.h"
 #include "base/mem.h"
-#include "work/delivery.h"
+#include "work/lease/delivery.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -23,7 +23,7 @@ struct rundir {
 	char *cid, *pid, *conmon_pid; /* what the engine writes */
 	char *stage;                  /* what is bound into the sandbox */
 	char *job;                    /* what a later shim needs to adopt */
-	char *lease;                  /* what the run was lent: work/delivery.h */
+	char *lease;                  /* what the run was lent: work/lease/delivery.h */
 };
 
 /* The paths of a handle; nothing is touched. Release it. */

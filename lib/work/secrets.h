@@ -3,8 +3,8 @@
 #ifndef WORK_SECRETS_H
 #define WORK_SECRETS_H
 
-#include "policy/secret_constraint.h"
-#include "policy/secret_subject.h"
+#include "policy/secret/secret_constraint.h"
+#include "policy/secret/secret_subject.h"
 #include "seal/grant.h"
 #include "store/secret.h"
 #include "work/keyed.h"

@@ -7,10 +7,10 @@
 #define CL_WORK_SPEC_H
 
 #include "base/doc.h"
-#include "policy/ceiling.h"
-#include "policy/config.h"
-#include "policy/egress_stack.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/ceiling.h"
+#include "policy/config/config.h"
+#include "policy/egress/egress_stack.h"
+#include "policy/sandbox/sandbox.h"
 
 #include <stdbool.h>
 #include <stdint.h>

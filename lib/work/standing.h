@@ -8,7 +8,7 @@
 #define CL_WORK_STANDING_H
 
 #include "base/sha256.h"
-#include "policy/egress_stack.h"
+#include "policy/egress/egress_stack.h"
 #include "store/run.h"
 
 struct standing {

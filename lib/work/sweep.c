@@ -7,8 +7,8 @@
 #include "store/token.h"
 #include "sys/clock.h"
 #include "work/driver.h"
-#include "work/lease_ask.h"
-#include "work/revoke.h"
+#include "work/lease/lease_ask.h"
+#include "work/lease/revoke.h"
 
 #include <stdarg.h>
 #include <stdio.h>

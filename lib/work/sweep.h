@@ -10,7 +10,7 @@
 
 #include "base/buf.h"
 #include "base/doc.h"
-#include "policy/config.h"
+#include "policy/config/config.h"
 #include "store/run.h"
 
 /* In the order in which they run. */

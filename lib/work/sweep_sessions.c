@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Runs that nobody will say the end of any more, by the table in policy/session.h, and those whose
+ * Runs that nobody will say the end of any more, by the table in policy/place/session.h, and those whose
  * executor is lost. A run that stays open makes every drain of its executor wait.
  */
 #include "work/sweep_internal.h"
 #include "base/mem.h"
-#include "policy/session.h"
+#include "policy/place/session.h"
 #include "store/session.h"
 #include "sys/clock.h"
 #include "work/failover.h"

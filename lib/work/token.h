@@ -2,7 +2,7 @@
 /*
  * Tokens of GitHub Apps as the hub keeps them: sealed from the moment that GitHub gave one, so that it
  * can be destroyed by whoever has the key, and queued until GitHub has done it or it ends by itself
- * (an hour at most). What a lease delivers of them is work/app_token.h's.
+ * (an hour at most). What a lease delivers of them is work/lease/app_token.h's.
  */
 #ifndef WORK_TOKEN_H
 #define WORK_TOKEN_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The verbs of cloop-exec(7) that are the same for every workload with a supervisor of ours
- * (work/shim.h): what drivers put into their tables as they are.
+ * (work/shim/shim.h): what drivers put into their tables as they are.
  */
 #ifndef CL_WORK_VERBS_H
 #define CL_WORK_VERBS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Any bytes as a configuration: it is refused whole or has a meaning that can be shown. */
 #include "base/mem.h"
-#include "policy/config.h"
+#include "policy/config/config.h"
 
 #include <stdlib.h>
 

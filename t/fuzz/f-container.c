@@ -5,7 +5,7 @@
  * there, and the command stands behind the second "--" as it was given. And whatever an
  * engine could have written is told without a control character.
  */
-#include "policy/container.h"
+#include "policy/sandbox/container.h"
 #include "base/mem.h"
 #include "base/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Policy JSON to authorisation, rules, answers and every rendering. */
 #include "base/mem.h"
-#include "policy/egress_stack.h"
-#include "policy/flat.h"
+#include "policy/egress/egress_stack.h"
+#include "policy/flat/flat.h"
 
 #include <stdint.h>
 #include <stdlib.h>

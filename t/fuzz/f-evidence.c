@@ -3,7 +3,7 @@
  * Evidence out of a sandbox: whatever it says, the host's boot ID is the host's kernel, nothing is
  * a virtual machine without a boot ID of its own, and what comes back is fit for a terminal.
  */
-#include "policy/isolation.h"
+#include "policy/place/isolation.h"
 #include "base/text.h"
 
 #include <stdint.h>

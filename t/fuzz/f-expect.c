@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A file of policy tests, read and run; every example of a failure is one by first match. */
 #include "base/mem.h"
-#include "policy/expect.h"
+#include "policy/egress/expect.h"
 
 #include <stdint.h>
 #include <stdlib.h>

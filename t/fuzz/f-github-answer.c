@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/github_api.h"
+#include "policy/secret/github_api.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "policy/imagepolicy.h"
+#include "policy/image/imagepolicy.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_node.h"
+#include "policy/secret/secret_node.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * memory, has no file that leaves the lease's folder, and no text with a NUL in it.
  */
 #include "base/mem.h"
-#include "work/lease_wire.h"
+#include "work/lease/lease_wire.h"
 
 #include <stdint.h>
 #include <stdlib.h>

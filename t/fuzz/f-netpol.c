@@ -3,7 +3,7 @@
 #include "../unit/netpol-eval.h"
 #include "base/mem.h"
 #include "base/yaml_write.h"
-#include "policy/netpol.h"
+#include "policy/egress/netpol.h"
 
 #include <stdint.h>
 

@@ -4,9 +4,9 @@
  * behind its netlink header. Whatever the bytes, what is read is within its bounds.
  */
 #include "base/mem.h"
-#include "policy/packet.h"
-#include "sys/nft_internal.h"
-#include "sys/nft_trace.h"
+#include "policy/egress/packet.h"
+#include "sys/nft/nft_internal.h"
+#include "sys/nft/nft_trace.h"
 
 #include <linux/netfilter/nfnetlink_log.h>
 #include <stdlib.h>

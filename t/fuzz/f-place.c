@@ -5,7 +5,7 @@
  * JSON; the request, printed and read again, has the same answer.
  */
 #include "base/mem.h"
-#include "policy/place.h"
+#include "policy/place/place.h"
 
 #include <stdint.h>
 #include <stdlib.h>

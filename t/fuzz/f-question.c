@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* A question is read with a shortcut, and without it the same; what is read prints and reads back. */
-#include "policy/question.h"
+#include "policy/egress/question.h"
 #include "base/text.h"
 
 #include <stdint.h>

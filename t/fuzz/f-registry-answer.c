@@ -5,7 +5,7 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/oci.h"
+#include "policy/image/oci.h"
 
 #include <assert.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /* .cloop/sandbox.yaml: whatever parses must normalise to a spec that parses to the same. */
 #include "base/buf.h"
 #include "base/mem.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/sandbox.h"
 
 #include <stdint.h>
 #include <stdlib.h>

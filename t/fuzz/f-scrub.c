@@ -4,8 +4,8 @@
  * it is cut, what leaves is the same, holds no value, and nothing stays behind.
  */
 #include "base/mem.h"
-#include "policy/credpat.h"
-#include "policy/scrub.h"
+#include "policy/secret/credpat.h"
+#include "policy/secret/scrub.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,10 +5,10 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_constraint.h"
-#include "policy/secret_github.h"
-#include "policy/secret_pattern.h"
-#include "policy/secret_subject.h"
+#include "policy/secret/secret_constraint.h"
+#include "policy/secret/secret_github.h"
+#include "policy/secret/secret_pattern.h"
+#include "policy/secret/secret_subject.h"
 
 #include <stdint.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_lease.h"
-#include "policy/secret_pattern.h"
+#include "policy/secret/secret_lease.h"
+#include "policy/secret/secret_pattern.h"
 
 #include <stdint.h>
 #include <stdlib.h>

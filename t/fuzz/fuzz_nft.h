@@ -4,7 +4,7 @@
 #define CL_FUZZ_NFT_H
 
 #include "base/mem.h"
-#include "sys/nft_dump.h"
+#include "sys/nft/nft_dump.h"
 
 #include <libmnl/libmnl.h>
 #include <linux/netfilter.h>

@@ -5,7 +5,7 @@
  * the engine. Keys are members of struct ct_request; mount=SOURCE:TARGET[:ro], label=K=V,
  * env=K=V, extra=--FLAG=VALUE, cap=NAME and init=WORD may be given again.
  */
-#include "policy/container.h"
+#include "policy/sandbox/container.h"
 #include "base/mem.h"
 #include "base/num.h"
 

@@ -14,8 +14,8 @@
 #include "alone.h"
 #include "base/doc.h"
 #include "base/mem.h"
-#include "policy/flat.h"
-#include "sys/nft.h"
+#include "policy/flat/flat.h"
+#include "sys/nft/nft.h"
 
 #include <stdio.h>
 #include <stdlib.h>

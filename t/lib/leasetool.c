@@ -15,8 +15,8 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "sys/clock.h"
-#include "work/lease_ask.h"
-#include "work/lease_wire.h"
+#include "work/lease/lease_ask.h"
+#include "work/lease/lease_wire.h"
 
 #include <sqlite3.h>
 #include <stdio.h>

@@ -7,12 +7,12 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/net.h"
-#include "sys/net_lend.h"
-#include "sys/net_tun.h"
-#include "sys/nft_dump.h"
-#include "sys/nft_internal.h"
-#include "sys/nft_watch.h"
+#include "sys/net/net.h"
+#include "sys/net/net_lend.h"
+#include "sys/net/net_tun.h"
+#include "sys/nft/nft_dump.h"
+#include "sys/nft/nft_internal.h"
+#include "sys/nft/nft_watch.h"
 #include "sys/proc.h"
 
 #include <libnftnl/common.h>

@@ -17,7 +17,7 @@
  */
 #include "alone.h"
 #include "base/mem.h"
-#include "sys/nl.h"
+#include "sys/net/nl.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -5,8 +5,8 @@
  *        rate image : the same of one image reference under a policy with every rule
  */
 #include "base/mem.h"
-#include "policy/imagepolicy.h"
-#include "policy/place.h"
+#include "policy/image/imagepolicy.h"
+#include "policy/place/place.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,8 +10,8 @@
  */
 #include "base/doc.h"
 #include "base/mem.h"
-#include "policy/scrub.h"
-#include "policy/secret_lease.h"
+#include "policy/secret/scrub.h"
+#include "policy/secret/secret_lease.h"
 
 #include <fcntl.h>
 #include <stdio.h>

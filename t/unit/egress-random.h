@@ -6,8 +6,8 @@
 #ifndef T_UNIT_EGRESS_RANDOM_H
 #define T_UNIT_EGRESS_RANDOM_H
 
-#include "policy/blockset.h"
-#include "policy/egress.h"
+#include "policy/egress/blockset.h"
+#include "policy/egress/egress.h"
 
 #include <stdlib.h>
 

@@ -6,8 +6,8 @@
 #include "store-fixture.h"
 #include "store/audit.h"
 #include "sys/id.h"
-#include "work/lease.h"
-#include "work/lease_wire.h"
+#include "work/lease/lease.h"
+#include "work/lease/lease_wire.h"
 
 #define NOW  INT64_C(1800000000000)
 #define HOUR INT64_C(3600000)

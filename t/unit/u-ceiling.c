@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "base/buf.h"
 #include "base/text.h"
-#include "policy/ceiling.h"
+#include "policy/sandbox/ceiling.h"
 
 static char *line_of(FILE *f)
 {

@@ -16,9 +16,9 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/config.h"
-#include "policy/config_internal.h"
-#include "policy/extra_args.h"
+#include "policy/config/config.h"
+#include "policy/config/config_internal.h"
+#include "policy/sandbox/extra_args.h"
 
 #include <dirent.h>
 

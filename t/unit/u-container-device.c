@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/container.h"
+#include "policy/sandbox/container.h"
 
 static const char *const argv_true[] = {"/bin/true"};
 

@@ -2,7 +2,7 @@
 /* How a workload ended, and what an engine's complaint means. */
 #include "unit.h"
 #include "base/mem.h"
-#include "policy/container.h"
+#include "policy/sandbox/container.h"
 
 void test_end__codes(void)
 {

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/addr.h"
-#include "policy/container.h"
+#include "policy/sandbox/container.h"
 
 static const char *const argv_true[] = {"/bin/true"};
 static const struct ct_label labels[] = {{"cloop.project", "api"}, {"cloop.managed", "true"}};

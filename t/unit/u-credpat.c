@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/credpat.h"
-#include "policy/scrub.h"
+#include "policy/secret/credpat.h"
+#include "policy/secret/scrub.h"
 #include "tsv.h"
 
 static const char *wanted(const struct tsv_row *r)

@@ -3,7 +3,7 @@
 #include "unit.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "work/delivery.h"
+#include "work/lease/delivery.h"
 
 #include <errno.h>
 #include <fcntl.h>

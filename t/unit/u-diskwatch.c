@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The schedule of the disk limit and what its measurements mean. */
 #include "base/mem.h"
-#include "policy/diskwatch.h"
+#include "policy/sandbox/diskwatch.h"
 #include "unit.h"
 
 #define MB ((int64_t)1 << 20)

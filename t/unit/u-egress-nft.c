@@ -2,7 +2,7 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/egress_lookup.h"
+#include "policy/egress/egress_lookup.h"
 
 void test_names(void)
 {

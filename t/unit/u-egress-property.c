@@ -4,8 +4,8 @@
  * the authorisation itself, without rules and without an order.
  */
 #include "unit.h"
-#include "policy/blockset.h"
-#include "policy/egress.h"
+#include "policy/egress/blockset.h"
+#include "policy/egress/egress.h"
 
 #define POLICIES  20000
 #define QUESTIONS 60

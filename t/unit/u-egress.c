@@ -2,9 +2,9 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/egress.h"
+#include "policy/egress/egress.h"
 
-#include "policy/egress_internal.h"
+#include "policy/egress/egress_internal.h"
 
 #define FIELDS 6
 

@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "sys/engine.h"
-#include "sys/image.h"
+#include "sys/engine/engine.h"
+#include "sys/engine/image.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include "tsv.h"
 
 #include "base/mem.h"
-#include "policy/expect.h"
+#include "policy/egress/expect.h"
 
 static int read_suite(const char *text, struct exp_suite *out, struct cl_err *e)
 {

@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 #include "base/mem.h"
-#include "policy/fits.h"
+#include "policy/egress/fits.h"
 #include "tsv.h"
 
 static int read_stack(const char *json, struct eg_stack *out, struct cl_err *e)

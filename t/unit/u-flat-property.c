@@ -6,8 +6,8 @@
  */
 #include "unit.h"
 #include "base/mem.h"
-#include "policy/blockset.h"
-#include "policy/flat.h"
+#include "policy/egress/blockset.h"
+#include "policy/flat/flat.h"
 
 #define CASES 1000000
 

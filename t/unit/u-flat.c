@@ -6,7 +6,7 @@
  */
 #include "unit.h"
 #include "base/mem.h"
-#include "policy/flat.h"
+#include "policy/flat/flat.h"
 
 #define RULES_MAX 512
 

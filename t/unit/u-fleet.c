@@ -5,7 +5,7 @@
 #include "store/fleet.h"
 #include "store/health.h"
 #include "store/project.h"
-#include "policy/access.h"
+#include "policy/place/access.h"
 #include "work/access.h"
 
 #include <pwd.h>

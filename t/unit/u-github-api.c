@@ -2,7 +2,7 @@
 /* What GitHub's answers mean, and that no token is taken that is other than asked for. */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/github_api.h"
+#include "policy/secret/github_api.h"
 #include "tsv.h"
 
 #define NOW 1700000000

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "tsv.h"
 #include "base/text.h"
-#include "policy/health.h"
-#include "policy/registry.h"
+#include "policy/place/health.h"
+#include "policy/place/registry.h"
 
 #define HALF (UINT64_C(1) << 63) /* no jitter */
 

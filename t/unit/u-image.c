@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/own_image.h"
+#include "policy/image/own_image.h"
 
 static char *line_of(FILE *f)
 {

@@ -4,7 +4,7 @@
 #include "store-fixture.h"
 #include "store/isolation.h"
 #include "sys/clock.h"
-#include "sys/runtime_id.h"
+#include "sys/engine/runtime_id.h"
 #include "work/isolation.h"
 #include "work/paths.h"
 

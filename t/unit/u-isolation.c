@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "policy/isolation.h"
+#include "policy/place/isolation.h"
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 /* Many processes granting, leasing, renewing, rotating, revoking and sweeping one hub at once. */
 #include "lease-fixture.h"
 #include "sys/clock.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 
 #include <stdatomic.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
 #include "lease-fixture.h"
 #include "store/run.h"
 #include "work/control.h"
-#include "work/revoke.h"
+#include "work/lease/revoke.h"
 
 #include <sys/socket.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What of prepared networks needs no machine: pools, names, foreign firewalls' cures. */
 #include "base/mem.h"
-#include "sys/net_internal.h"
+#include "sys/net/net_internal.h"
 #include "sys/path.h"
 #include "unit.h"
 

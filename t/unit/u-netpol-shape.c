@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "base/yaml_write.h"
-#include "policy/netpol.h"
+#include "policy/egress/netpol.h"
 
 static const struct np_pair one_pod = {NP_HANDLE_LABEL, "c-0123456789ab"};
 

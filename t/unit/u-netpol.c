@@ -8,8 +8,8 @@
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/yaml_write.h"
-#include "policy/egress_stack.h"
-#include "policy/netpol.h"
+#include "policy/egress/egress_stack.h"
+#include "policy/egress/netpol.h"
 
 static const struct np_pair one_pod = {NP_HANDLE_LABEL, "c-0123456789ab"};
 static const struct np_options plain_options = {

@@ -3,7 +3,7 @@
 #include "base/b64.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/oci.h"
+#include "policy/image/oci.h"
 #include "case_file.h"
 #include "tsv.h"
 

@@ -2,8 +2,8 @@
 /* The head of a packet, and the comments that say who traces. */
 #include "unit.h"
 #include "base/mem.h"
-#include "policy/packet.h"
-#include "sys/nft_trace.h"
+#include "policy/egress/packet.h"
+#include "sys/nft/nft_trace.h"
 
 #include <netinet/in.h>
 

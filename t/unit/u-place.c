@@ -2,7 +2,7 @@
 /* Placement: the cases of t/cases/place, then what no case can say. */
 #include "base/doc.h"
 #include "base/mem.h"
-#include "policy/place.h"
+#include "policy/place/place.h"
 #include "unit.h"
 
 /* A request that was made of a case, and its answer as JSON. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "policy/runtime_name.h"
+#include "policy/place/runtime_name.h"
 #include "unit.h"
 
 void test_names__vectors(void)

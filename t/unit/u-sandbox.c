@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/sandbox.h"
+#include "policy/sandbox/sandbox.h"
 
 /* The blocks of a case file; each starts behind "### ". */
 static void blocks_of(const char *path, struct cl_strv *out)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/b64.h"
 #include "base/mem.h"
-#include "policy/credpat.h"
-#include "policy/scrub.h"
-#include "policy/scrub_internal.h"
+#include "policy/secret/credpat.h"
+#include "policy/secret/scrub.h"
+#include "policy/secret/scrub_internal.h"
 #include "unit.h"
 
 static unsigned seed = 11;

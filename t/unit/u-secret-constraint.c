@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_constraint.h"
+#include "policy/secret/secret_constraint.h"
 #include "tsv.h"
 
 static int read_text(const char *json, struct sec_constraints *c, struct cl_err *e)

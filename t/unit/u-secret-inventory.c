@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_inventory.h"
+#include "policy/secret/secret_inventory.h"
 #include "unit.h"
 
 static const char bench[] = "# rack 3, bench A\n"

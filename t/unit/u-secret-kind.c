@@ -2,8 +2,8 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/secret_github.h"
-#include "policy/secret_kind.h"
+#include "policy/secret/secret_github.h"
+#include "policy/secret/secret_kind.h"
 #include "tsv.h"
 
 static void payload_row(const struct tsv_row *r)

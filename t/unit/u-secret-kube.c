@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_kube.h"
+#include "policy/secret/secret_kube.h"
 #include "tsv.h"
 
 static char *file(const char *name)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_lease.h"
-#include "policy/secret_pattern.h"
+#include "policy/secret/secret_lease.h"
+#include "policy/secret/secret_pattern.h"
 #include "tsv.h"
 
 #define NOW 1000000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_node.h"
+#include "policy/secret/secret_node.h"
 #include "tsv.h"
 
 static void judge(const struct tsv_row *r)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/text.h"
-#include "policy/secret_pattern.h"
+#include "policy/secret/secret_pattern.h"
 #include "tsv.h"
 
 static bool match(const char *lang, const char *pattern, const char *subject)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret_subject.h"
+#include "policy/secret/secret_subject.h"
 #include "tsv.h"
 
 /* "project|executor|k=v,k=v=Y" */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What becomes of runs that nobody says the end of: t/cases/session/verdicts.tsv. */
 #include "tsv.h"
-#include "policy/session.h"
+#include "policy/place/session.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "egress-random.h"
-#include "policy/egress_stack.h"
-#include "policy/flat.h"
+#include "policy/egress/egress_stack.h"
+#include "policy/flat/flat.h"
 
 static void read_stack(const char *json, struct eg_stack *out)
 {

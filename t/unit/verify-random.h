@@ -4,7 +4,7 @@
 #define VERIFY_RANDOM_H
 
 #include "base/mem.h"
-#include "policy/verify.h"
+#include "policy/verify/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>

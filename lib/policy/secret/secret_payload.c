@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* What the readers of payloads share: lines, documents that leave nothing behind, refusals. */
+#include "base/mem.h"
+#include "base/text.h"
+#include "policy/secret/secret_internal.h"
+#include "policy/secret/secret_inventory.h"
+#include "policy/secret/secret_kind.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int sec_payload_bad(struct cl_err *e, const char *kind, const char *fmt, ...)
+{
+	char text[900];
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	(void)cl_fail(e, CL_EDATA, "%s %s", kind, text);
+	for (size_t i = 0; i < SEC_NKINDS; i++)
+		if (!strcmp(sec_kinds[i].name, kind))
+			(void)cl_fix(e, "it takes %s", sec_kinds[i].payload);
+	return cl_slug(e, "invalid_payload");
+}
+
+void sec_trim(const char **s, size_t *len)
+{
+	static const char blanks[] = " \t\r\n\v\f";
+
+	while (*len && **s && strchr(blanks, **s))
+		(*s)++, (*len)--;
+	while (*len && (*s)[*len - 1] && strchr(blanks, (*s)[*len - 1]))
+		(*len)--;
+}
+
+int sec_doc_parse(struct cl_doc *d, enum cl_doc_kind form, const char *kind, const char *text,
+	size_t len, struct cl_err *e)
+{
+	static const struct cl_doc_limits limits = {.depth = 32};
+	unsigned line, column;
+
+	if (!cl_doc_parse(d, form, kind, text, len, &limits, e))
+		return 0;
+	line = e->line;
+	column = e->column;
+	(void)sec_payload_bad(e, kind, "payload is no %s that can be read (line %u, column %u)",
+		form == CL_DOC_JSON ? "JSON" : "YAML", line, column);
+	return cl_at(e, NULL, line, column);
+}
+
+static int bad_line(struct cl_err *e, const char *kind, unsigned no, const char *why)
+{
+	(void)sec_payload_bad(e, kind, "line %u %s", no, why);
+	return cl_at(e, NULL, no, 0);
+}
+
+int sec_inventory_lines(const char *kind, const char *text, size_t len,
+	int (*fn)(void *ctx, const char *line, unsigned no, struct cl_err *e), void *ctx,
+	struct cl_err *e)
+{
+	const char *start = text, *end;
+	unsigned no = 1, lines = 0;
+
+	sec_trim(&text, &len);
+	end = text + len;
+	/* Blank lines before the first one count for its number, as an editor shows it. */
+	for (const char *p = start; p < text; p++)
+		no += *p == '\n';
+	for (const char *p = text; p < end; no++) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+		cleanup_free char *line = NULL;
+		const char *from = p;
+
+		if (++lines > SEC_INVENTORY_LINES)
+			return sec_payload_bad(
+				e, kind, "inventory has more than %d lines", SEC_INVENTORY_LINES);
+		p = nl ? nl + 1 : end;
+		sec_trim(&from, &n);
+		if (!n || *from == '#')
+			continue;
+		if (!cl_utf8_valid(from, n))
+			return bad_line(e, kind, no, "is not UTF-8");
+		line = cl_strndup(from, n);
+		for (size_t i = 0; i < n; i++)
+			if ((unsigned char)line[i] < ' ' || line[i] == 0x7f)
+				return bad_line(e, kind, no, "has a control character in it");
+		if (fn(ctx, line, no, e))
+			return -1;
+	}
+	return 0;
+}
+
+int sec_selected(size_t n, size_t max, const char *what, const char *flag,
+	const struct cl_strv *patterns, const char *secret, struct cl_err *e)
+{
+	cleanup_free char *list = NULL;
+
+	if (n && n <= max)
+		return 0;
+	list = cl_join((const char *const *)patterns->v, patterns->n, ",");
+	if (!n) {
+		(void)cl_fail(e, CL_EREFUSED, "secret '%s' has no %s that %s %s matches", secret,
+			what, flag, list);
+		return cl_fix(e, "look at the names in the secret's payload; case counts");
+	}
+	(void)cl_fail(e, CL_EREFUSED, "%s %s opens %zu %s of secret '%s', and a grant may open %zu",
+		flag, list, n, what, secret, max);
+	return cl_fix(e, "name fewer");
+}

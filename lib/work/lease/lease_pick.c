@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* Hardware that a project names: a run without it could do nothing useful. */
+#include "work/lease/lease_internal.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <string.h>
+
+/* One kind of hardware: what is picked, and where a material has it. */
+struct hardware {
+	enum sec_kind kind;
+	const char *word; /* of capabilities in sandbox.yaml, and the option of grants */
+	const struct cl_strv *picked;
+	bool (*lends)(const struct sec_material *m, const char *name);
+};
+
+static bool lends_device(const struct sec_material *m, const char *name)
+{
+	for (size_t i = 0; i < m->devices.n; i++)
+		if (!strcmp(m->devices.v[i].name, name))
+			return true;
+	return false;
+}
+
+static bool lends_interface(const struct sec_material *m, const char *name)
+{
+	for (size_t i = 0; i < m->interfaces.n; i++)
+		if (!strcmp(m->interfaces.v[i].name, name))
+			return true;
+	return false;
+}
+
+static bool lent(const struct sec_lease *l, const struct hardware *h, const char *name)
+{
+	for (size_t i = 0; i < l->nmaterials; i++)
+		if (h->lends(&l->materials[i], name))
+			return true;
+	return false;
+}
+
+/* A grant of that kind that was for the run, and why it is not delivered; or NULL. */
+static const struct sec_refused *refused(const struct sec_lease *l, enum sec_kind kind)
+{
+	for (size_t i = 0; i < l->nrefused; i++)
+		if (l->refused[i].kind == kind)
+			return &l->refused[i];
+	return NULL;
+}
+
+static int refuse(
+	const struct lease_case *c, const struct hardware *h, const char *name, struct cl_err *e)
+{
+	const struct sec_refused *r = refused(&c->lease, h->kind);
+	char slug[48];
+
+	(void)snprintf(slug, sizeof(slug), "%.*s_not_granted", (int)strlen(h->word) - 1, h->word);
+	(void)cl_fail(e, CL_EREFUSED,
+		"capabilities.%s in .cloop/sandbox.yaml names '%s', and no %s grant lends it to "
+		"this run%s%s%s%s",
+		h->word, name, sec_kinds[h->kind].name, r ? ": " : "", r ? r->secret_name : "",
+		r ? " is not delivered, " : "", r ? r->error.msg : "");
+	(void)cl_slug(e, slug);
+	(void)cl_constraint(e, h->word);
+	if (r && r->error.fix[0])
+		return cl_fix(e, "%s", r->error.fix);
+	return cl_fix(e, "cloop secret grant SECRET --to project:%s --%s %s, or take '%s' out",
+		c->who.project ? c->who.project : "PROJECT", h->word, name, name);
+}
+
+int lease_picked(const struct lease_case *c, struct cl_err *e)
+{
+	const struct sec_pick *p = &c->lease.pick;
+	const struct hardware all[] = {{SEC_HOST_DEVICE, "devices", p->devices, lends_device},
+		{SEC_HOST_INTERFACE, "interfaces", p->interfaces, lends_interface}};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(all); i++)
+		for (size_t k = 0; all[i].picked && k < all[i].picked->n; k++)
+			if (!lent(&c->lease, &all[i], all[i].picked->v[k]))
+				return refuse(c, &all[i], all[i].picked->v[k], e);
+	return 0;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "work/lease/revoke.h"
+#include "work/lease/revoke_internal.h"
+
+#include "base/mem.h"
+#include "store/audit.h"
+#include "store/run.h"
+#include "sys/clock.h"
+#include "work/control.h"
+#include "work/paths.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* How many leases an audit row names; all are counted. */
+#define NAMED 100
+/* How many holders one call tells; the sweep goes on with the others. */
+#define TOLD 10000
+
+/* ---- telling ---- */
+
+struct telling {
+	struct store *store;
+	const char *run_base;
+};
+
+/* Sends the nudge and does not wait: the answer is what stands in the store. */
+static int tell(const char *sandbox, void *arg, struct cl_err *e)
+{
+	const struct telling *t = arg;
+	cleanup_rundir struct rundir rd = {0};
+	cleanup_fd int fd = -1;
+	json_t *msg;
+
+	work_rundir_of(t->store, sandbox, t->run_base, &rd);
+	if (control_connect(rd.sock, &fd, e))
+		return 0;
+	msg = json_pack("{s:s}", "op", "lease");
+	(void)control_send(fd, msg, NULL, 0, e);
+	json_decref(msg);
+	return 0;
+}
+
+void revoke_tell(struct store *s, const char *run_base)
+{
+	struct telling t = {s, run_base};
+	struct cl_err e;
+
+	/* Best effort: whoever is not told looks by itself. */
+	(void)store_asked_each(s, TOLD, tell, &t, &e);
+}
+
+/* ---- what is written ---- */
+
+static int audit(struct store *s, const struct lease_actor *who, const char *action,
+	const char *entity, const char *id, json_t *take_detail, struct cl_err *e)
+{
+	const struct store_audit_row row = {.actor = who->name,
+		.action = action,
+		.entity = entity,
+		.entity_id = id,
+		.project = "",
+		.detail = take_detail};
+	int rc;
+
+	(void)json_object_set_new(take_detail, "decision", json_string("allow"));
+	rc = store_audit_add(s, who->now, &row, e);
+	json_decref(take_detail);
+	return rc;
+}
+
+static int name_lease(const struct store_holder *h, void *arg, struct cl_err *e)
+{
+	(void)e;
+	if (!strcmp(h->state, "taking"))
+		(void)json_array_append_new(arg, json_string(h->lease_id));
+	return 0;
+}
+
+static int audit_sent(struct store *s, const struct lease_actor *who,
+	const struct store_holder_filter *f, const char *action, int64_t n, struct cl_err *e)
+{
+	json_t *names = json_array(), *detail;
+
+	if (store_holder_each(s, f, name_lease, names, e)) {
+		json_decref(names);
+		return -1;
+	}
+	detail = json_pack("{s:s*, s:s*, s:s, s:I, s:o}", "grant_id", f->grant_id, "lease_id",
+		f->lease_id, "action", action, "leases", (json_int_t)n, "lease_ids", names);
+	return audit(s, who, "lease.revoke_sent", f->grant_id ? "grant" : "lease",
+		f->grant_id ? f->grant_id : f->lease_id, detail, e);
+}
+
+/* ---- taking back ---- */
+
+int revoke_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
+	int64_t *n, struct cl_err *e)
+{
+	const struct lease_actor who = {end->by, end->at};
+	const struct store_holder_filter f = {.grant_id = grant_id, .limit = NAMED};
+
+	if (store_grant_take(s, grant_id, end, n, e))
+		return -1;
+	return *n ? audit_sent(s, &who, &f, end->action, *n, e) : 0;
+}
+
+int revoke_grant(struct store *s, const struct store_grant *g, const struct store_end *end,
+	const char *action, const char *run_base, bool *was_live, int64_t *n, struct cl_err *e)
+{
+	const struct lease_actor who = {end->by, end->at};
+	const struct store_lease_end lease = {.state = "revoked",
+		.at = end->at,
+		.by = end->by,
+		.reason = "its grants were revoked",
+		.action = action};
+	cleanup_txn struct store_txn t = {0};
+
+	*n = 0;
+	if (store_begin(s, &t, e) || store_grant_revoke(s, g->id, end, was_live, e) ||
+		(*was_live && audit(s, &who, "secret.revoke", "secret", g->secret_id,
+				      grant_audit(g), e)) ||
+		revoke_take(s, g->id, &lease, n, e) || store_commit(&t, e))
+		return -1;
+	if (*n)
+		revoke_tell(s, run_base);
+	return 0;
+}
+
+int revoke_lease(struct store *s, const struct store_lease *l, const struct lease_actor *who,
+	const char *action, const char *reason, const char *run_base, bool *was_live,
+	struct cl_err *e)
+{
+	const struct store_lease_end end = {.state = "revoked",
+		.at = who->now,
+		.by = who->name,
+		.reason = reason,
+		.action = action};
+	const struct store_holder_filter f = {.lease_id = l->id, .limit = NAMED};
+	cleanup_txn struct store_txn t = {0};
+
+	if (store_begin(s, &t, e) || store_lease_end(s, l->id, &end, was_live, e) ||
+		(*was_live && audit_sent(s, who, &f, action, 1, e)) || store_commit(&t, e))
+		return -1;
+	if (*was_live)
+		revoke_tell(s, run_base);
+	return 0;
+}
+
+/* ---- waiting ---- */
+
+static bool pending(const struct holders *h)
+{
+	for (size_t i = 0; i < h->n; i++)
+		if (h->v[i].state == HOLDER_PENDING)
+			return true;
+	return false;
+}
+
+int revoke_wait(struct store *s, const char *grant_id, const char *lease_id, int64_t ms,
+	struct holders *out, struct cl_err *e)
+{
+	int64_t until = sys_mono_ms() + ms;
+
+	for (;;) {
+		holders_release(out);
+		if (grant_id ? holders_of_grant(s, grant_id, out, e)
+			     : holders_of_lease(s, lease_id, out, e))
+			return -1;
+		if (!pending(out) || sys_mono_ms() >= until)
+			return 0;
+		sys_sleep_ms(100);
+	}
+}
