@@ -256,7 +256,8 @@ void test_config__table(void)
 void test_config__extra_args(void)
 {
 	static const char *const good[] = {"--shm-size=256m", "--ulimit=core=0:0", "--hostname=a",
-		"--cpuset-cpus=0-1", "--annotation=owner=ops"};
+		"--cpuset-cpus=0-1", "--annotation=owner=ops", "--annotation=owner=ops,run=nightly",
+		"--annotation=see=acme.run.oci.txt"};
 	static const char *const bad[] = {"", "-", "--", "--shm-size",
 		"--shm-size=", "--privileged", "--privileged=true", "--user=0", "-u0", "-v/etc:/x",
 		"-dit", "-v=/a:/b", " --net=host", "--net=host ", "--net", "--volumes-from=x",
@@ -265,7 +266,10 @@ void test_config__extra_args(void)
 		"--SHM-SIZE=1g", "--shm-size=1g\n--privileged", "--shm", "--ulimit2=x",
 		"--cap-add=ALL", "--annotation=run.oci.keep_original_groups=1",
 		"--annotation=io.podman.annotations.privileged=TRUE",
-		"--annotation=io.katacontainers.config.hypervisor.path=/x"};
+		"--annotation=io.katacontainers.config.hypervisor.path=/x",
+		"--annotation=owner=ops,run.oci.keep_original_groups=1",
+		"--annotation=\"run.oci.keep_original_groups=1\"",
+		"--annotation=a=b,\"io.podman.annotations.privileged=TRUE\""};
 	struct cl_strv many = CL_STRV_INIT;
 	struct cl_err e;
 

@@ -38,17 +38,30 @@ static int not_allowed(const char *name, struct cl_err *e)
 static const char *const steering[] = {"run.oci.", "io.podman.", "io.katacontainers.",
 	"io.kubernetes.", "io.container.", "org.systemd.", "org.criu.", "dev.gvisor.", "module."};
 
+static bool steers(const char *annotation)
+{
+	for (size_t i = 0; i < CL_ARRAY_LEN(steering); i++)
+		if (cl_starts(annotation, steering[i]))
+			return true;
+	return false;
+}
+
+/*
+ * podman reads the value as a record of CSV (RFC 4180), each field of which is an annotation: one
+ * may begin behind every comma and every quote.
+ */
 static int check_annotation(const char *arg, struct cl_err *e)
 {
 	const char *value = strchr(arg, '=') + 1;
 
 	if (!cl_starts(arg, "--annotation="))
 		return 0;
-	for (size_t i = 0; i < CL_ARRAY_LEN(steering); i++)
-		if (cl_starts(value, steering[i])) {
-			(void)cl_fail(e, CL_EDATA, "the annotation '%s' steers the runtime", value);
-			return cl_fix(e, "leave it out: annotations may only describe");
-		}
+	for (const char *p = value; *p; p++) {
+		if ((p > value && p[-1] != ',' && p[-1] != '"') || !steers(p))
+			continue;
+		(void)cl_fail(e, CL_EDATA, "the annotation '%s' steers the runtime", p);
+		return cl_fix(e, "leave it out: annotations may only describe");
+	}
 	return 0;
 }
 
