@@ -86,7 +86,9 @@ export -f own prepare spec executor
 }
 
 @test "a signature that is there and is not its publisher's refuses the run, required or not" {
-	for how in 'echo "Error: no matching signatures: got subjects [evil]" >&2; exit 12' 'exit 13' 'echo "main.go:69: error during command execution: no matching signatures" >&2; exit 1'; do
+	for how in 'echo "Error: no matching signatures: got subjects [evil]" >&2; exit 12' 'exit 13' 'echo "main.go:69: error during command execution: no matching signatures" >&2; exit 1' \
+		'printf "Error: no matching signatures: none of the expected identities matched\n none of the expected identities matched\n" >&2; exit 1' \
+		'echo "Error: no matching signatures: got subjects [no signatures found]" >&2; exit 1'; do
 		cosign "$how"
 		denied "a signature that is not its publisher's" "$OWN:latest" operator
 		denied "a signature that is not its publisher's" "$OWN@$D" project "$required"

@@ -46,7 +46,8 @@ static char *last_line(const struct sys_run *r)
 
 /*
  * What its no means: by its status (cosign's doc/cosign_exit_codes.md), and where a release has none
- * for it, by its words. Whatever else it says, it could not tell.
+ * for it, by its words, which stand before a line for each signature. Whatever else it says, it
+ * could not tell.
  */
 static enum verify_flaw flaw_of(int status, const char *said)
 {
@@ -55,10 +56,11 @@ static enum verify_flaw flaw_of(int status, const char *said)
 		const char *words;
 		enum verify_flaw flaw;
 	} known[] = {
-		{10, "no signatures found", VERIFY_MISSING},
-		{11, NULL, VERIFY_MISSING}, /* no such tag: the place of signatures is one */
+		/* First: what it quotes of a signature is the words of who made that. */
 		{12, "no matching signatures", VERIFY_WRONG},
 		{13, "no certificate found on signature", VERIFY_WRONG},
+		{10, "no signatures found", VERIFY_MISSING},
+		{11, NULL, VERIFY_MISSING}, /* no such tag: the place of signatures is one */
 	};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(known); i++)
@@ -105,7 +107,7 @@ static bool run(struct verify *v, const char *program, const char *const *trust,
 		return true;
 	said = last_line(&r);
 	cl_mask(said, "");
-	verify_note(v, flaw_of(r.status, said),
+	verify_note(v, flaw_of(r.status, r.err.p),
 		"see what cosign says: cosign verify, with the same key or identity",
 		"cosign for %s: %.300s", who, said);
 	return false;
