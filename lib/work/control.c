@@ -56,12 +56,31 @@ int control_gone(struct cl_err *e)
 			 "state");
 }
 
+/*
+ * A folder below a place that is everybody's, as /tmp, may be another's by now: whoever listens
+ * there would be handed the terminal of who attaches.
+ */
+static int check_owner(int dirfd, const char *path, struct cl_err *e)
+{
+	struct stat st;
+
+	if (fstat(dirfd, &st))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look where '%s' is", path);
+	if ((st.st_uid == geteuid() || !st.st_uid) && !(st.st_mode & 022))
+		return 0;
+	(void)cl_fail(e, CL_EUNAVAIL,
+		"'%s' is in a directory of uid %u, mode %04o, where no supervisor of ours is", path,
+		(unsigned)st.st_uid, st.st_mode & 07777);
+	return cl_fix(e, "look who made it, and remove it; 'cloop sweep' gives the workload a new "
+			 "supervisor");
+}
+
 int control_connect(const char *path, int *fd, struct cl_err *e)
 {
 	cleanup_fd int dirfd = -1, s = -1;
 	struct sockaddr_un sa;
 
-	if (address(path, &dirfd, &sa, e))
+	if (address(path, &dirfd, &sa, e) || check_owner(dirfd, path, e))
 		return -1;
 	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 	if (s < 0 || connect(s, (struct sockaddr *)&sa, sizeof(sa))) {

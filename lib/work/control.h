@@ -23,7 +23,10 @@
 
 /* A listening socket at `path` (which is replaced); CL_EOS. */
 int control_listen(const char *path, int *fd, struct cl_err *e);
-/* Connects; CL_EUNAVAIL when nobody listens. */
+/*
+ * Connects. CL_EUNAVAIL: nobody listens, or the socket's folder is one that somebody else than
+ * root and the caller may write to.
+ */
 int control_connect(const char *path, int *fd, struct cl_err *e);
 /* CL_EUNAVAIL: it hung up without an answer. */
 int control_gone(struct cl_err *e);

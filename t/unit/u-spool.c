@@ -385,6 +385,31 @@ void test_control__one_that_hangs_is_given_up(void)
 	wipe(dir);
 }
 
+void test_control__a_folder_of_somebody_elses_is_not_asked(void)
+{
+	char *dir = folder();
+	cleanup_free char *path = cl_asprintf("%s/sock", dir);
+	struct cl_err e;
+	int srv = -1, cli = -1;
+
+	CHECK_INT(control_listen(path, &srv, &e), 0);
+	CHECK_INT(chmod(dir, 0770), 0);
+	CHECK_INT(control_connect(path, &cli, &e), -1);
+	CHECK_INT(e.code, CL_EUNAVAIL);
+	CHECK_HAS(e.msg, "mode 0770, where no supervisor of ours is");
+	CHECK_INT(chmod(dir, 0700), 0);
+	if (!geteuid()) {
+		CHECK_INT(chown(dir, 65534, 65534), 0);
+		CHECK_INT(control_connect(path, &cli, &e), -1);
+		CHECK_HAS(e.msg, "a directory of uid 65534");
+		CHECK_INT(chown(dir, 0, 0), 0);
+	}
+	CHECK_INT(control_connect(path, &cli, &e), 0);
+	(void)close(cli);
+	(void)close(srv);
+	wipe(dir);
+}
+
 void test_control__messages_carry_descriptors(void)
 {
 	char *dir = folder();
