@@ -205,6 +205,27 @@ stuck() {
 	has "$(sweep)" "altered"
 }
 
+@test "an address that was altered in the state file is sent no token, whatever else was altered" {
+	evil=$(forge_url "$F" | sed s/forge/evil/)
+	for what in "UPDATE token SET sealed = 'AAAA'" "UPDATE token SET key_id = (SELECT key_id FROM secret)
+		, wrapped = '00'" "DELETE FROM token"; do
+		take
+		over
+		forget
+		sql "$what; UPDATE app_token SET base_url = '$evil'"
+		run --separate-stderr drop "$token"
+		[ ! -e "$F/log" ] || { echo "$what: $(cat "$F/log")"; false; }
+		sql 'DELETE FROM token'
+	done
+	has "$(ends | tail -n 1)$(ends | head -n 1)" "which its secret does not name"
+	# An address that was left alone is asked, also for what is not kept.
+	take
+	over
+	sql 'DELETE FROM token'
+	exits 0 drop "$token"
+	same "$(alive)" 0
+}
+
 @test "a token that was asked for and never lent is found and destroyed" {
 	modes "mint wait"
 	"$D/bin/leasetool" take "$hub" "$app" container $RUN > "$D/out" 2>&1 3>&- &

@@ -133,11 +133,18 @@ static int lapsed(struct replay *r, const struct store_token *t, struct cl_err *
 	return forget(r, t, why, e);
 }
 
-/* The ring, when there is a key: asked for once, and only where a token is to be opened. */
+bool token_ring(struct keyed *k, struct cl_err *why)
+{
+	if (!k->ring && !keyed_root(k, why))
+		seal_ring_peek(k->store, &k->root, &k->ring);
+	return k->ring != NULL;
+}
+
+/* Asked for once, and only where a token is to be opened. */
 static struct seal_ring *ring(struct replay *r)
 {
-	if (!r->k->ring && !r->tried_key && !keyed_root(r->k, &r->no_key))
-		seal_ring_peek(r->k->store, &r->k->root, &r->k->ring);
+	if (!r->tried_key)
+		(void)token_ring(r->k, &r->no_key);
 	r->tried_key = true;
 	return r->k->ring;
 }
@@ -154,7 +161,10 @@ static const struct token_given *given_for(const struct replay *r, const struct 
 	return NULL;
 }
 
-/* The sealed one comes first: nobody without the key had a say in where it is sent. */
+/*
+ * With a key only the sealed one is sent: nobody without the key had a say in where. What does not
+ * open is sent nowhere, or whoever alters the row has the given one sent to an address of his.
+ */
 static int open_token(struct replay *r, const struct store_token *t, struct seal_buf *plain,
 	struct forge_end *end, struct cl_err *e)
 {
@@ -163,20 +173,19 @@ static int open_token(struct replay *r, const struct store_token *t, struct seal
 	char *line;
 
 	if (ring(r)) {
-		if (!seal_ring_unseal(r->k->ring, STORE_TOKENS, &row, "a token", plain, e)) {
-			line = (char *)plain->p;
-			end->base_url = line;
-			line += strcspn(line, "\n");
-			if (!*line)
-				return cl_fail(e, CL_EDATA, "what was sealed is no token");
-			*line = '\0';
-			end->token = line + 1;
-			end->len = plain->len - (size_t)(end->token - (const char *)plain->p);
-			return 0;
-		}
-	} else {
-		*e = r->no_key;
+		if (seal_ring_unseal(r->k->ring, STORE_TOKENS, &row, "a token", plain, e))
+			return -1;
+		line = (char *)plain->p;
+		end->base_url = line;
+		line += strcspn(line, "\n");
+		if (!*line)
+			return cl_fail(e, CL_EDATA, "what was sealed is no token");
+		*line = '\0';
+		end->token = line + 1;
+		end->len = plain->len - (size_t)(end->token - (const char *)plain->p);
+		return 0;
 	}
+	*e = r->no_key;
 	if (!given)
 		return -1;
 	end->base_url = given->base_url;

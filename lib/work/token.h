@@ -25,6 +25,9 @@ struct token_given {
 	const char *base_url;
 };
 
+/* Opens the key where that is not done yet; false, with why, where there is none (DECISIONS K9). */
+bool token_ring(struct keyed *k, struct cl_err *why);
+
 /* The slug of `why` below where another process is about the token at this moment. */
 #define TOKEN_BUSY "token_busy"
 
@@ -37,8 +40,8 @@ struct token_pass {
 
 /*
  * Has each token of the filter destroyed and forgets it; what has ended by itself is forgotten, what
- * GitHub does not destroy stays, with why. Opens the key as far as it is there (DECISIONS K9): without
- * one only what is `given` (n of them) is asked for. Rows are written in the audit trail. Waits for
+ * GitHub does not destroy stays, with why. Opens the key as far as it is there (DECISIONS K9): only
+ * without one is what is `given` (n of them) asked for. Rows are written in the audit trail. Waits for
  * GitHub, a minute at most. -1 only when the store cannot be used.
  */
 int token_replay(struct keyed *k, const struct store_token_filter *f,

@@ -8,6 +8,7 @@
 #include "policy/secret/secret_pattern.h"
 #include "sys/clock.h"
 #include "work/lease/lease_internal.h"
+#include "work/secrets.h"
 #include "work/token.h"
 
 #include <stdlib.h>
@@ -39,20 +40,61 @@ static int keep(const struct app_slot *s, struct lease_aimed *a, struct cl_err *
 	return 0;
 }
 
-static int end_one(struct keyed *k, const struct store_app_token *row, struct lease_text token,
-	const char *lease_id, const char *reason, struct cl_err *e)
+static struct forge_end end_of(const struct store_app_token *row, const char *lease_id)
 {
-	const struct forge_end end = {.base_url = row->base_url,
-		.token = token.p,
-		.len = token.len,
-		.expires_at = row->expires_at / 1000,
+	return (struct forge_end){.expires_at = row->expires_at / 1000,
 		.secret_id = row->secret_id,
 		.secret_name = row->secret_name,
 		.grant_id = row->grant_id,
-		.lease_id = lease_id,
-		.reason = reason};
+		.lease_id = lease_id};
+}
 
+static int end_one(struct keyed *k, const struct store_app_token *row, struct lease_text token,
+	const char *lease_id, const char *reason, struct cl_err *e)
+{
+	struct forge_end end = end_of(row, lease_id);
+
+	end.base_url = row->base_url;
+	end.token = token.p;
+	end.len = token.len;
+	end.reason = reason;
 	return forge_token_revoke(k, &end, e);
+}
+
+/* True when the secret says so itself, sealed; and where no key is there to ask it. */
+static bool came_from(struct keyed *k, const struct store_app_token *row)
+{
+	cleanup_secret_row struct store_secret s = STORE_SECRET_INIT;
+	cleanup_github_app struct sec_github_app app = SEC_GITHUB_APP_INIT;
+	cleanup_seal struct seal_buf payload = SEAL_BUF_INIT;
+	struct cl_err ignored;
+
+	if (!token_ring(k, &ignored))
+		return true;
+	return !secret_find(k, row->secret_id, &s, &ignored) &&
+	       !secret_open(k, &s, &payload, &ignored) &&
+	       !sec_github_app_read((const char *)payload.p, payload.len, &app, &ignored) &&
+	       !strcmp(app.base_url, row->base_url);
+}
+
+/*
+ * One that is not kept, of a lease from before they were, or whose row somebody deleted: the address
+ * of it is a text in state.db, which the token is not to be sent to on its word.
+ */
+static int end_unkept(struct keyed *k, const struct store_app_token *row, struct lease_text token,
+	const char *lease_id, const char *reason, struct cl_err *e)
+{
+	const struct forge_end end = end_of(row, lease_id);
+	struct cl_err ignored;
+
+	if (came_from(k, row))
+		return end_one(k, row, token, lease_id, reason, e);
+	(void)cl_fail(e, CL_EREFUSED,
+		"the token is not sent to '%.200s', which its secret does not name: it lives "
+		"until its end",
+		row->base_url);
+	(void)forge_token_write(k, &end, e->msg, &ignored);
+	return -1;
 }
 
 static struct lease_text text_of(const struct seal_buf *b)
@@ -220,7 +262,7 @@ static int end_given(struct keyed *k, const struct store_app_token *row, struct 
 	if (store_token_count(k->store, &kept, &n, e))
 		return -1;
 	if (!n)
-		return end_one(k, row, token, lease_id, reason, e);
+		return end_unkept(k, row, token, lease_id, reason, e);
 	return store_token_end(k->store, &kept, reason, e) ||
 			       token_replay(k, &kept, &given, 1, &done, e)
 		       ? -1
@@ -267,11 +309,7 @@ static int find_row(const struct store_app_token *t, void *arg, struct cl_err *e
 /* Nobody has it any more, so nobody can have it destroyed. */
 static void lost(struct keyed *k, const struct store_app_token *row, const char *lease_id)
 {
-	const struct forge_end end = {.expires_at = row->expires_at / 1000,
-		.secret_id = row->secret_id,
-		.secret_name = row->secret_name,
-		.grant_id = row->grant_id,
-		.lease_id = lease_id};
+	const struct forge_end end = end_of(row, lease_id);
 
 	forge_token_lost(k, &end);
 }
@@ -332,8 +370,8 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 		reason, e);
 	if (f.row.grant_id) {
 		if (before.len && !kept_before)
-			(void)end_one(k, &f.row, before, lease_id, reason, &ignored);
-		if (token.len && !kept && end_one(k, &f.row, token, lease_id, reason, &ignored)) {
+			(void)end_unkept(k, &f.row, before, lease_id, reason, &ignored);
+		if (token.len && !kept && end_unkept(k, &f.row, token, lease_id, reason, &ignored)) {
 			*e = ignored;
 			rc = -1;
 		}
