@@ -226,6 +226,17 @@ stuck() {
 	same "$(alive)" 0
 }
 
+@test "a grant that is widened keeps no token that is being taken back" {
+	take
+	# Of a lease that lives on by another grant.
+	sql "UPDATE lease_grant SET state = 'taking', action = 'scrub';
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT 'grant_other', seq, 1, 'held' FROM lease"
+	exits 0 cloop secret grant edit "$id" --repos acme/tool,acme/web
+	same "$(sql 'SELECT grant_id FROM token')" "$id"
+	same "$(sweep | jq .destroyed)" 1
+	same "$(alive)$(queued)" 00
+}
+
 @test "a token that was asked for and never lent is found and destroyed" {
 	modes "mint wait"
 	"$D/bin/leasetool" take "$hub" "$app" container $RUN > "$D/out" 2>&1 3>&- &

@@ -82,15 +82,21 @@ int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, cons
 	return one(s, st, lease, grant_id, at, won, e);
 }
 
-/* What was asked of GitHub for the one grant is had by the other now. */
+/*
+ * What was asked of GitHub for the one grant is had by the other now, where a lease stands on that; what
+ * is being taken back stays with the one that it is taken back for, and is destroyed for it.
+ */
 static int succeed_tokens(
 	struct store *s, const char *grant_id, const char *successor, struct cl_err *e)
 {
 	static const char *const moves[] = {
 		"UPDATE token SET grant_id = :successor WHERE grant_id = :grant AND EXISTS (SELECT"
-		" 1 FROM lease WHERE lease.id = token.lease_id AND lease.state = 'live')",
+		" 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE l.id = token.lease_id"
+		" AND l.state = 'live' AND h.grant_id = :successor AND h.state = 'held')",
 		"UPDATE OR IGNORE app_token SET grant_id = :successor WHERE grant_id = :grant AND"
-		" EXISTS (SELECT 1 FROM lease WHERE seq = app_token.lease AND state = 'live')"};
+		" EXISTS (SELECT 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE"
+		" l.seq = app_token.lease AND l.state = 'live' AND h.grant_id = :successor"
+		" AND h.state = 'held')"};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(moves); i++) {
 		cleanup_stmt sqlite3_stmt *st = NULL;

@@ -371,7 +371,8 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 	if (f.row.grant_id) {
 		if (before.len && !kept_before)
 			(void)end_unkept(k, &f.row, before, lease_id, reason, &ignored);
-		if (token.len && !kept && end_unkept(k, &f.row, token, lease_id, reason, &ignored)) {
+		if (token.len && !kept &&
+			end_unkept(k, &f.row, token, lease_id, reason, &ignored)) {
 			*e = ignored;
 			rc = -1;
 		}
