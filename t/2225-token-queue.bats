@@ -118,6 +118,16 @@ stuck() {
 	done
 }
 
+@test "a page that answers in GitHub's place destroys nothing" {
+	stuck html
+	later
+	same "$(sweep | counts)" '[0,1,0]'
+	modes
+	later
+	same "$(sweep | counts)" '[1,0,0]'
+	same "$(alive)" 0
+}
+
 @test "cloop sweep does so too, and a guardian stays for it" {
 	stuck
 	later

@@ -185,14 +185,39 @@ static int redirected(const struct gh_ask *q, const struct gh_answer *a, struct 
 	return cl_fix(e, "name the API's own address in base_url and mint the secret again");
 }
 
+/*
+ * A token that is not there any more is what destroying was for. Only GitHub's word for it: a page of
+ * a proxy, or of whatever else stands in its place for a while, has a status too.
+ */
+static bool destroyed(const struct gh_answer *a)
+{
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	struct cl_err quiet;
+
+	if (a->status == 204 || (a->status == 200 && !a->len))
+		return true;
+	return (a->status == 200 || a->status == 401 || a->status == 404) &&
+	       !cl_doc_parse(&d, CL_DOC_JSON, "answer", a->body, a->len, NULL, &quiet) &&
+	       (a->status == 200 || json_is_string(json_object_get(d.root, "message")));
+}
+
+static int check_destroyed(const struct gh_ask *q, const struct gh_answer *a, struct cl_err *e)
+{
+	char what[80];
+
+	if (destroyed(a))
+		return 0;
+	(void)snprintf(what, sizeof(what), "(%d) is not GitHub's own", a->status);
+	return gh_bad(q, e, what);
+}
+
 int gh_check(const struct gh_ask *q, const struct gh_answer *a, struct cl_err *e)
 {
 	cleanup_free char *words = NULL;
 
-	if (a->status == 200 || a->status == 201 || (a->status == 204 && q->call == GH_DESTROY))
-		return 0;
-	/* A token that is not there any more is what destroying was for. */
-	if (q->call == GH_DESTROY && (a->status == 401 || a->status == 404))
+	if (q->call == GH_DESTROY && (a->status / 100 == 2 || a->status == 401 || a->status == 404))
+		return check_destroyed(q, a, e);
+	if (a->status == 200 || a->status == 201)
 		return 0;
 	words = words_of(a);
 	if (a->status >= 300 && a->status < 400)
