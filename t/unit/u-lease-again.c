@@ -72,7 +72,7 @@ static void lends(struct keyed *k, size_t items, size_t refused, const char *cod
 
 	CHECK_INT(l->nitems, items);
 	CHECK_INT(l->nrefused, refused);
-	if (refused && l->nrefused)
+	if (code && refused && l->nrefused)
 		CHECK_STR(l->refused[0].code, code);
 }
 
@@ -140,6 +140,32 @@ void test_lease_again__time_passes(void)
 		CHECK_INT(lease_take(&k, &r, &l, &e), 0);
 		CHECK_INT(l->nitems, rows[i].items);
 		lease_free(l);
+	}
+	hub_gone(&k);
+}
+
+/* Who asks for some kinds opens no secret of another, and hears of none. */
+void test_lease_again__only_the_kinds_that_are_looked_at(void)
+{
+	const struct lease_request r = {.project = "/srv/app", .now = NOW};
+	struct keyed k;
+	struct cl_err e;
+	char one[40], two[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"1\"}");
+	hub_mint(&k, "two", "local_repo", "/srv/two");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, one);
+	hub_grant(&k, "two", "project:/srv/app", "{}", NOW + HOUR, two);
+	lends(&k, 1, 1, NULL);
+	for (unsigned kinds = 0; kinds < 2; kinds++) {
+		cleanup_case struct lease_case c = LEASE_CASE_INIT;
+
+		c.kinds = kinds ? 1U << SEC_LOCAL_REPO : 0;
+		CHECK_INT(lease_judge(&c, &k, &r, &e), 0);
+		CHECK_INT(c.n, kinds ? 1 : 2);
+		CHECK_INT(c.lease.nmaterials, kinds ? 0 : 1);
+		CHECK_INT(c.lease.nrefused, 1);
 	}
 	hub_gone(&k);
 }

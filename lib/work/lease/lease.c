@@ -70,6 +70,15 @@ static void take(struct lease_case *d, struct lease_aimed *a, bool unguarded)
 	d->v[d->n++] = a;
 }
 
+/* By the row: one that cannot be understood is of a kind too. */
+static bool looked_at(const struct lease_case *d, const struct store_grant *g)
+{
+	struct cl_err ignored;
+	enum sec_kind kind;
+
+	return !d->kinds || (!sec_kind_parse(g->kind, &kind, &ignored) && d->kinds & 1U << kind);
+}
+
 void lease_case_add(struct lease_case *d, const struct store_grant *g)
 {
 	struct lease_aimed *a = aim();
@@ -88,7 +97,7 @@ static void add_known(struct lease_case *d, struct known_grant *g)
 {
 	struct lease_aimed *a;
 
-	if ((g->row.expires_at && g->row.expires_at <= d->now) ||
+	if ((g->row.expires_at && g->row.expires_at <= d->now) || !looked_at(d, &g->row) ||
 		!sec_subject_matches(&g->view.subject, &d->who))
 		return;
 	a = aim();
@@ -103,12 +112,8 @@ static void add_known(struct lease_case *d, struct known_grant *g)
 
 static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
 {
-	const struct lease_case *d = arg;
-	struct cl_err ignored;
-	enum sec_kind kind;
-
 	(void)e;
-	if (!d->kinds || (!sec_kind_parse(g->kind, &kind, &ignored) && d->kinds & 1U << kind))
+	if (looked_at(arg, g))
 		lease_case_add(arg, g);
 	return 0;
 }
