@@ -156,6 +156,8 @@ $FILTER" "uses a network of its engine's, and a tun device is only made in one t
 	host ip link del clt-tun
 }
 
+gone() { [ ! -e "$1" ]; }
+
 @test "SIGKILL to supervisor and workload leaves none behind, on the host neither" {
 	opens tun > /dev/null
 	id=$(run_in --detach -- sh -c './tunner /dev/net/tun tun0 hold')
@@ -166,5 +168,5 @@ $FILTER" "uses a network of its engine's, and a tun device is only made in one t
 	exits 0 host cloop sweep
 	until_ok state_is "$id" finished
 	run ! host ip link show tun0
-	run ! ls "$T/run/netns/$h"
+	until_ok gone "$T/run/netns/$h"
 }

@@ -50,11 +50,15 @@ static int put(struct keyed *k, struct store_token *row, const struct seal_buf *
 	return store_token_add(k->store, row, won, e);
 }
 
+/* GitHub's live an hour; as much again for clocks that differ. A server may say what it likes. */
+#define LIVES_MS (2 * 3600 * INT64_C(1000))
+
 int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_id,
 	const char *secret_id, const char *secret_name, struct cl_err *e)
 {
 	cleanup_token_row struct store_token row = STORE_TOKEN_INIT;
 	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
+	int64_t now = sys_now_ms(), ends = t->expires_at * 1000;
 	char id[32], sum[CL_SHA256_HEX];
 	bool won = false;
 
@@ -66,8 +70,8 @@ int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_i
 		.grant_id = cl_strdup(grant_id),
 		.secret_id = cl_strdup(secret_id),
 		.secret_name = cl_strdup(secret_name),
-		.created_at = sys_now_ms(),
-		.expires_at = t->expires_at * 1000};
+		.created_at = now,
+		.expires_at = ends < now + LIVES_MS ? ends : now + LIVES_MS};
 	for (int i = 0; i < TRIES && !won; i++)
 		if (put(k, &row, &plain, &won, e))
 			return -1;

@@ -186,19 +186,21 @@ static int redirected(const struct gh_ask *q, const struct gh_answer *a, struct 
 }
 
 /*
- * A token that is not there any more is what destroying was for. Only GitHub's word for it: a page of
- * a proxy, or of whatever else stands in its place for a while, has a status too.
+ * A token that is not there any more is what destroying was for (facts/secrets.md 6). A page of a proxy,
+ * or of whatever else stands in GitHub's place for a while, has a status too.
  */
 static bool destroyed(const struct gh_answer *a)
 {
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	struct cl_err quiet;
 
-	if (a->status == 204 || (a->status == 200 && !a->len))
+	if (a->status == 204)
 		return true;
-	return (a->status == 200 || a->status == 401 || a->status == 404) &&
-	       !cl_doc_parse(&d, CL_DOC_JSON, "answer", a->body, a->len, NULL, &quiet) &&
-	       (a->status == 200 || json_is_string(json_object_get(d.root, "message")));
+	if (a->status != 200 && a->status != 401 && a->status != 404)
+		return false;
+	return !a->len ||
+	       (!cl_doc_parse(&d, CL_DOC_JSON, "answer", a->body, a->len, NULL, &quiet) &&
+		       (a->status == 200 || json_is_string(json_object_get(d.root, "message"))));
 }
 
 static int check_destroyed(const struct gh_ask *q, const struct gh_answer *a, struct cl_err *e)
