@@ -290,7 +290,6 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	lacks "$(cloop hub audit list --json)$output$stderr" "PRIVATE KEY"
 	modes "mint hang"
 	ask mint "$one" > "$D/out" 2>&1 3>&- &
-	wait_for test "$(calls)" != ""
 	has_mint() { [[ $(calls) == *"mint 0"* ]]; }
 	wait_for has_mint
 	pid=$(pgrep -n -f "^$BIN/cloop-forge mint")

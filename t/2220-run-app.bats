@@ -35,6 +35,7 @@ handle_of() { cloop runs show --json "$1" | jq -r .handle_id; }
 ended() { [ "$(cloop runs show --json "$1" | jq -r .state)" = finished ]; }
 dead() { [ "$(alive)" = 0 ]; }
 ends() { cloop hub audit list --action github_app.token_destroy --json | jq -r '.detail | .decision + " " + .reason' | head -n 1; }
+has_ended() { [ "$(ends)" = "$1" ]; }
 # Nothing is left of the lease, nor of a token anywhere.
 all_gone() {
 	same "$(leftovers)" ''
@@ -59,7 +60,7 @@ started() {
 	same "$(tail -n +2 <<< "$output")" $'until\nnone\nusername=x-access-token\npassword=[redacted]'
 	same "$(jq -c 'select(.call == "mint").asked' "$F/log")" '{"permissions":{"contents":"write"},"repository_ids":[11]}'
 	wait_for dead
-	wait_for test "$(ends)" = "allow the run is over"
+	wait_for has_ended "allow the run is over"
 	all_gone
 }
 
