@@ -7,7 +7,6 @@
 #include "smoke.h"
 #include "base/mem.h"
 #include "store/grant.h"
-#include "sys/net/net_lend.h"
 #include "sys/specfile.h"
 #include "work/driver.h"
 #include "work/hardware.h"
@@ -197,45 +196,50 @@ static void look_at_device(struct reach *r, const json_t *o)
 		d.host.mode, d.host.uid, d.host.gid);
 }
 
-static struct net_lend lend_of(const json_t *o)
+/* Asked of who links what it takes to ask the kernel. v is an array of the findings' objects. */
+static int lendable(const json_t *v, const char *run_dir, struct cl_err *e)
 {
-	return (struct net_lend){.name = text_of(o, "name"),
-		.source = text_of(o, "source"),
-		.target = text_of(o, "target"),
-		.address = text_of(o, "address"),
-		.gateway = text_of(o, "gateway")};
+	json_t *in = json_pack("{s:o, s:O}", "run_dir", cl_json_string(run_dir), "interfaces", v);
+	json_t *out = NULL;
+	int rc = work_driver("cloop-interfaces", "look", in, &out, e);
+
+	json_decref(in);
+	json_decref(out);
+	return rc;
 }
 
-static bool look_at_interface(struct reach *r, const json_t *o, const char *run_dir)
+static bool look_at_interface(struct reach *r, json_t *o, const char *run_dir)
 {
-	const struct net_lend w = lend_of(o);
+	json_t *one = json_pack("[O]", o);
 	cleanup_free char *of = whose(o);
 	struct cl_err e;
+	int rc = lendable(one, run_dir, &e);
 
-	if (net_lend_look(run_dir, &w, 1, &e)) {
+	json_decref(one);
+	if (rc) {
 		say_bad(r, o, 1, &e);
 		return false;
 	}
 	find(r, "ok", sorts[1].check, NULL, "%s: %s is here, and nothing of this host needs it", of,
-		w.source);
+		text_of(o, "source"));
 	return true;
 }
 
 /* Those that one run would get all at once. */
-static void look_at_all(struct reach *r, const struct net_lend *v, size_t n, const char *run_dir)
+static void look_at_all(struct reach *r, const json_t *v, const char *run_dir)
 {
+	size_t n = json_array_size(v);
 	struct cl_err e;
 
-	if (r->who->project && n > 1 && net_lend_look(run_dir, v, n, &e))
+	if (r->who->project && n > 1 && lendable(v, run_dir, &e))
 		find(r, "fail", sorts[1].check, e.fix, "%zu of them in one run: %s", n, e.msg);
 }
 
 static void look(struct reach *r, const json_t *hardware)
 {
-	cleanup_free struct net_lend *v = cl_calloc(json_array_size(hardware) + 1, sizeof(*v));
 	cleanup_free char *run_dir = work_run_base();
-	const json_t *o;
-	size_t i, n = 0;
+	json_t *v = json_array(), *o;
+	size_t i;
 
 	json_array_foreach (hardware, i, o) {
 		bool interface = !strcmp(text_of(o, "kind"), sorts[1].kind);
@@ -249,10 +253,11 @@ static void look(struct reach *r, const json_t *hardware)
 			look_at_device(r, o);
 		} else if (look_at_interface(r, o, run_dir) &&
 			   !left_out(r, 1, text_of(o, "name"))) {
-			v[n++] = lend_of(o);
+			(void)json_array_append(v, o);
 		}
 	}
-	look_at_all(r, v, n, run_dir);
+	look_at_all(r, v, run_dir);
+	json_decref(v);
 }
 
 /* ---- all of it ---- */
