@@ -254,7 +254,7 @@ detached() { host cloop run --detach -p "$Q" -- sh -c "$1" < /dev/null; }
 	same "$(logged "$id")" $'up\ngone, 19 left'
 	has "$(cloop runs journal "$id")" "'deploy-pat' ($G) was taken back"
 	# The audit trail names the run as who asked, each time.
-	same "$(sqlite3 -readonly "$HUB/.cloop/state.db" "select distinct action, actor from audit where action in ('secret.lease', 'secret.renew') and detail like '%$id%' order by 1")" "secret.lease|run:$id
+	same "$(sqlite3 -readonly -cmd ".timeout 60000" "$HUB/.cloop/state.db" "select distinct action, actor from audit where action in ('secret.lease', 'secret.renew') and detail like '%$id%' order by 1")" "secret.lease|run:$id
 secret.renew|run:$id"
 	cloop secret revoke "$g" >/dev/null
 	all_gone
