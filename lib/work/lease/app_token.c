@@ -102,6 +102,29 @@ static struct lease_text text_of(const struct seal_buf *b)
 	return (struct lease_text){(const char *)b->p, b->len};
 }
 
+static int is_kept(struct keyed *k, const char *sum, bool *kept, struct cl_err *e)
+{
+	const struct store_token_filter f = {.sum = sum};
+	int64_t n = 0;
+
+	if (store_token_count(k->store, &f, &n, e))
+		return -1;
+	*kept = n > 0;
+	return 0;
+}
+
+/* The text of one that is kept marks its row, whichever grant that stands under by now. */
+static int mark(struct keyed *k, struct lease_text token, const char *reason,
+	char sum[CL_SHA256_HEX], bool *kept, struct cl_err *e)
+{
+	const struct store_token_filter f = {.sum = sum};
+
+	if (!token.len)
+		return 0;
+	cl_sha256_hex(token.p, token.len, sum);
+	return is_kept(k, sum, kept, e) || store_token_end(k->store, &f, reason, e) ? -1 : 0;
+}
+
 /* One that no lease was written with: asked for again by the sweep, where GitHub does not do it now. */
 static void drop_new(const struct lease_case *c, const struct lease_aimed *a, const char *reason)
 {
@@ -114,11 +137,9 @@ static void drop_new(const struct lease_case *c, const struct lease_aimed *a, co
 		.expires_at = a->app.expires_at * 1000};
 	struct token_pass done;
 	struct cl_err ignored; /* the audit row has it */
-	int64_t n = 0;
+	bool is = false;
 
-	cl_sha256_hex(a->app.token.p, a->app.token.len, sum);
-	if (!store_token_end(c->k->store, &kept, reason, &ignored) &&
-		!store_token_count(c->k->store, &kept, &n, &ignored) && n)
+	if (!mark(c->k, text_of(&a->app.token), reason, sum, &is, &ignored) && is)
 		(void)token_replay(c->k, &kept, NULL, 0, &done, &ignored);
 	else
 		(void)end_one(c->k, &row, text_of(&a->app.token), NULL, reason, &ignored);
@@ -256,17 +277,13 @@ static int end_given(struct keyed *k, const struct store_app_token *row, struct 
 	char sum[CL_SHA256_HEX];
 	const struct store_token_filter kept = {.sum = sum};
 	struct token_pass done;
-	int64_t n;
+	bool is = false;
 
-	cl_sha256_hex(token.p, token.len, sum);
-	if (store_token_count(k->store, &kept, &n, e))
+	if (mark(k, token, reason, sum, &is, e))
 		return -1;
-	if (!n)
+	if (!is)
 		return end_unkept(k, row, token, lease_id, reason, e);
-	return store_token_end(k->store, &kept, reason, e) ||
-			       token_replay(k, &kept, &given, 1, &done, e)
-		       ? -1
-		       : queued(&done, e);
+	return token_replay(k, &kept, &given, 1, &done, e) ? -1 : queued(&done, e);
 }
 
 void app_token_settle(struct lease_case *c, const char *lease_id)
@@ -314,30 +331,6 @@ static void lost(struct keyed *k, const struct store_app_token *row, const char 
 	forge_token_lost(k, &end);
 }
 
-static int is_kept(struct keyed *k, const char *sum, bool *kept, struct cl_err *e)
-{
-	const struct store_token_filter f = {.sum = sum};
-	int64_t n = 0;
-
-	if (store_token_count(k->store, &f, &n, e))
-		return -1;
-	*kept = n > 0;
-	return 0;
-}
-
-/* The text of one that is kept marks its row, whichever grant that stands under by now. */
-static int mark(
-	struct keyed *k, struct lease_text token, const char *reason, bool *kept, struct cl_err *e)
-{
-	char sum[CL_SHA256_HEX];
-	const struct store_token_filter f = {.sum = sum};
-
-	if (!token.len)
-		return 0;
-	cl_sha256_hex(token.p, token.len, sum);
-	return is_kept(k, sum, kept, e) || store_token_end(k->store, &f, reason, e) ? -1 : 0;
-}
-
 /* Whatever GitHub gave for that grant of the lease, whoever has it or never got it. */
 static int end_kept(struct keyed *k, const struct store_token_filter *f,
 	const struct token_given given[2], const char *reason, struct cl_err *e)
@@ -355,12 +348,14 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 	const struct store_token_filter of = {.lease_id = lease_id, .grant_id = grant_id};
 	struct finding f = {grant_id, STORE_APP_TOKEN_INIT};
 	bool known = false, kept = false, kept_before = false;
+	char sum[CL_SHA256_HEX];
 	struct cl_err ignored;
 	int rc;
 
 	if (store_app_token_each(k->store, lease_id, find_row, &f, e) ||
 		(f.row.sum && is_kept(k, f.row.sum, &known, e)) ||
-		mark(k, token, reason, &kept, e) || mark(k, before, reason, &kept_before, e)) {
+		mark(k, token, reason, sum, &kept, e) ||
+		mark(k, before, reason, sum, &kept_before, e)) {
 		store_app_token_release(&f.row);
 		return -1;
 	}
