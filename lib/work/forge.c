@@ -75,23 +75,18 @@ static int request(
 static int run(const char *verb, const json_t *o, const char *secret, size_t len, struct sys_run *r,
 	struct cl_err *e)
 {
-	cleanup_free char *path = cl_sibling(PROGRAM), *verb_copy = cl_strdup(verb);
+	cleanup_free char *verb_copy = cl_strdup(verb);
 	char *argv[] = {(char *)(uintptr_t)PROGRAM, verb_copy, (char *)(uintptr_t) "--json", NULL};
 	cleanup_seal struct seal_buf in = SEAL_BUF_INIT;
 
 	if (request(o, secret, len, &in, e))
 		return -1;
 	r->out = CL_BUF_SECRET;
-	r->spawn.path = path;
-	r->spawn.argv = argv;
-	r->spawn.new_session = true;
 	r->input = in.p;
 	r->input_len = in.len;
 	r->timeout_ms = TIMEOUT_MS;
 	r->max_output = GH_ANSWER_MAX;
-	if (sys_run(r, e))
-		return -1;
-	return r->status ? work_part_failed(PROGRAM, verb, r, e) : 0;
+	return work_part_run(r, argv, verb, e);
 }
 
 static void copy_texts(const json_t *list, struct cl_strv *out)

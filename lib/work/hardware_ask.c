@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/hardware.h"
 #include "base/mem.h"
-#include "cli/cli.h"
 #include "sys/proc.h"
 #include "work/key_pass.h"
 #include "work/part.h"
 #include "work/paths.h"
-
-#include <string.h>
 
 #define PROGRAM "cloop-secret"
 #define ASK_MS  60000
@@ -27,14 +24,14 @@ static char *question_of(const struct hardware_ask *a)
 
 int hardware_ask(const struct hardware_ask *a, json_t **out, struct cl_err *e)
 {
-	cleanup_free char *path = cl_sibling(PROGRAM), *dir = cl_strdup(a->hub_dir);
+	cleanup_free char *dir = cl_strdup(a->hub_dir);
 	cleanup_free char *question = question_of(a), *base = work_run_base();
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	char *argv[] = {(char *)(uintptr_t)PROGRAM, (char *)(uintptr_t) "-C", dir,
 		(char *)(uintptr_t) "hardware", (char *)(uintptr_t) "--json", NULL};
 	const struct sys_pass key = {a->key_fd, KEY_PASS_FD};
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	json_t *answer;
 
 	cl_strv_add(&env, "PATH=" SYS_PATH);
 	cl_strv_addf(&env, "CLOOP_RUN_DIR=%s", base);
@@ -45,20 +42,11 @@ int hardware_ask(const struct hardware_ask *a, json_t **out, struct cl_err *e)
 		r.spawn.pass = &key;
 		r.spawn.npass = 1;
 	}
-	r.spawn.path = path;
-	r.spawn.argv = argv;
 	r.spawn.envp = env.v;
-	r.spawn.new_session = true;
-	r.spawn.die_with_parent = true;
-	r.input = question;
-	r.input_len = strlen(question);
 	r.timeout_ms = ASK_MS;
-	if (sys_run(&r, e))
+	if (work_part_ask(&r, argv, argv[3], question, &answer, e))
 		return -1;
-	if (r.status)
-		return work_part_failed(PROGRAM, argv[3], &r, e);
-	if (cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r.out.p, r.out.len, NULL, e))
-		return -1;
-	*out = json_incref(json_object_get(d.root, "hardware"));
+	*out = json_incref(json_object_get(answer, "hardware"));
+	json_decref(answer);
 	return 0;
 }

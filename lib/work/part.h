@@ -9,9 +9,16 @@
 
 #include "sys/proc.h"
 
-/* What a part that ended with another status than 0 had to say; CL_EBUG where that is no error in
- * JSON. Always -1. */
-int work_part_failed(
-	const char *program, const char *verb, const struct sys_run *r, struct cl_err *e);
+#include <jansson.h>
+
+/*
+ * Runs the part argv[0], which stands beside us, in a session of its own; r says the rest: input,
+ * environment, time limit. What it wrote is in r->out. An error is the part's own, and CL_EBUG where
+ * that is none in JSON; `verb` is for that message.
+ */
+int work_part_run(struct sys_run *r, char *const argv[], const char *verb, struct cl_err *e);
+/* The same with a request in JSON (text), and its answer in JSON; *out is owned. It ends with us. */
+int work_part_ask(struct sys_run *r, char *const argv[], const char *verb, const char *text,
+	json_t **out, struct cl_err *e);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/registry.h"
 #include "base/mem.h"
-#include "cli/cli.h"
 #include "sys/proc.h"
 #include "work/part.h"
 #include "work/paths.h"
@@ -34,29 +33,15 @@ json_t *work_registry_reach(const struct cfg *c)
 static int ask(
 	char *verb, const json_t *request, int64_t timeout_ms, json_t **out, struct cl_err *e)
 {
-	cleanup_free char *path = cl_sibling(PROGRAM), *text = cl_json_text(request);
+	cleanup_free char *text = cl_json_text(request);
 	char *argv[] = {(char *)(uintptr_t)PROGRAM, verb, (char *)(uintptr_t) "--json", NULL};
 	cleanup_strv struct cl_strv env = CL_STRV_INIT;
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
-	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 
 	work_engine_env(&env);
-	r.spawn.path = path;
-	r.spawn.argv = argv;
 	r.spawn.envp = env.v;
-	r.spawn.new_session = true;
-	r.spawn.die_with_parent = true;
-	r.input = text;
-	r.input_len = strlen(text);
 	r.timeout_ms = timeout_ms;
-	if (sys_run(&r, e))
-		return -1;
-	if (r.status)
-		return work_part_failed(PROGRAM, verb, &r, e);
-	if (cl_doc_parse(&d, CL_DOC_JSON, PROGRAM, r.out.p, r.out.len, NULL, e))
-		return -1;
-	*out = json_incref(d.root);
-	return 0;
+	return work_part_ask(&r, argv, verb, text, out, e);
 }
 
 static json_t *request_of(const json_t *reach, const char *reference)
