@@ -33,22 +33,6 @@ docker_public() {
 }
 handle_of() { cloop runs show --json "$1" | jq -r .handle_id; }
 shim_of() { sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id='$1'"; }
-# What docker, the mount table and the hub must not have when nothing is live.
-docker_leftovers() {
-	local i
-	leftovers
-	# A container in removal is listed until it is gone.
-	for ((i = 0; i < 600; i++)); do
-		[ -z "$(docker ps -aq)" ] && break
-		sleep 0.1
-	done
-	docker ps -a --format '{{.Names}} {{.Status}}' | grep . && echo "^ container"
-	docker network ls --format '{{.Name}}' | grep cloop && echo "^ network"
-	grep -o " $T/run[^ ]*" /proc/self/mounts && echo "^ mount"
-	# An orphan that nobody has reaped yet is over all the same: it has no environment.
-	ours -x cloop-watch | grep . && echo "^ watcher"
-	return 0
-}
 
 @test "docker: the workload is the project's owner, confined, in its workspace" {
 	echo hello > "$P/in"; chown -R 1000:1000 "$P"

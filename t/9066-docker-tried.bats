@@ -39,19 +39,6 @@ executors() {
 	Y
 }
 PUBLIC='network: bridge, egress_filter: {enabled: true, allow_public_internet: true, allow_ports: [443], resolvers: ["9.9.9.9:53"]}'
-# docker_leftovers : what docker, the mount table and the hub must not have when nothing is live.
-docker_leftovers() {
-	local i
-	leftovers
-	for ((i = 0; i < 600; i++)); do
-		[ -z "$(docker ps -aq)" ] && break
-		sleep 0.1
-	done
-	docker ps -a --format '{{.Names}} {{.Status}}' | grep . && echo "^ container"
-	docker network ls --format '{{.Name}}' | grep cloop && echo "^ network"
-	grep -o " $T/run[^ ]*" /proc/self/mounts && echo "^ mount"
-	return 0
-}
 
 @test "docker: executor test checks, takes a credential back and runs a workload" {
 	exits 0 host cloop executor test plain --json

@@ -127,3 +127,20 @@ leftovers() {
 	ours -x 'cloop-(shim|hold)' | grep . && echo "^ shim, or what holds its pipes"
 	return 0
 }
+
+# docker_leftovers : prints what docker, the mount table and the hub must not have when nothing is live.
+docker_leftovers() {
+	local i
+	leftovers
+	# A container in removal is listed until it is gone.
+	for ((i = 0; i < 600; i++)); do
+		[ -z "$(docker ps -aq)" ] && break
+		sleep 0.1
+	done
+	docker ps -a --format '{{.Names}} {{.Status}}' | grep . && echo "^ container"
+	docker network ls --format '{{.Name}}' | grep cloop && echo "^ network"
+	grep -o " $T/run[^ ]*" /proc/self/mounts && echo "^ mount"
+	# An orphan that nobody has reaped yet is over all the same: it has no environment.
+	ours -x cloop-watch | grep . && echo "^ watcher"
+	return 0
+}
