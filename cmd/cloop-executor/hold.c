@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* cordon, uncordon, drain: an operator's word, over whatever probes say. */
 #include "executor.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "sys/clock.h"
@@ -97,13 +98,13 @@ static void say(const struct work_node *n, enum pl_health from, bool changed)
 int cmd_executor_cordon(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
+	cleanup_free char *reason = cp_redact(cl_str_or(c, "reason", ""));
 	struct work_node *n;
 	enum pl_health from;
 	bool changed;
 
 	if (fleet_cmd_open(c, STORE_RW, &f, e) || fleet_cmd_node(c, &f, &n, e) ||
-		apply(&f, n, "executor.cordon", cordon, cl_str_or(c, "reason", ""), &from, &changed,
-			e))
+		apply(&f, n, "executor.cordon", cordon, reason, &from, &changed, e))
 		return -1;
 	if (c->json)
 		cl_take_json(answer(n, from, changed));
@@ -208,6 +209,7 @@ static int wait_for(struct cl_ctx *c, struct fleet_cmd *f, const struct work_nod
 int cmd_executor_drain(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
+	cleanup_free char *reason = cp_redact(cl_str_or(c, "reason", ""));
 	int64_t timeout = cl_int(c, "timeout", 5 * 60 * 1000), left;
 	struct work_node *n;
 	enum pl_health from;
@@ -216,8 +218,7 @@ int cmd_executor_drain(struct cl_ctx *c, struct cl_err *e)
 	json_t *o;
 
 	if (fleet_cmd_open(c, STORE_RW, &f, e) || fleet_cmd_node(c, &f, &n, e) ||
-		apply(&f, n, "executor.drain", drain, cl_str_or(c, "reason", ""), &from, &changed,
-			e))
+		apply(&f, n, "executor.drain", drain, reason, &from, &changed, e))
 		return -1;
 	if (!c->json)
 		say(n, from, changed);

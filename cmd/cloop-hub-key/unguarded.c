@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* An administrator's word that a kubeconfig may go out though nothing enforces its limits. */
 #include "key.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "policy/secret/secret_kube.h"
@@ -102,7 +103,7 @@ int key_unguarded(struct cl_ctx *c, struct cl_err *e)
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
 	cleanup_buf struct cl_buf what = CL_BUF_INIT;
-	const char *reason = cl_str(c, "reason");
+	cleanup_free char *reason = cl_given(c, "reason") ? cp_redact(cl_str(c, "reason")) : NULL;
 	bool withdraw = cl_flag(c, "withdraw");
 
 	if (withdraw == (reason != NULL))

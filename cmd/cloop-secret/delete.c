@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "secret.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "work/paths.h"
 #include "work/lease/revoke.h"
@@ -68,10 +69,11 @@ int cmd_secret_delete(struct cl_ctx *c, struct cl_err *e)
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_secret_row struct store_secret r = STORE_SECRET_INIT;
 	cleanup_free char *base = work_run_base();
+	cleanup_free char *reason = cp_redact(cl_str_or(c, "reason", ""));
 	int64_t grants = 0, leases = 0;
 
 	if (keyed_without(c, STORE_RW, &k, e) || secret_find(&k, cl_operand(c, 0), &r, e) ||
-		delete_row(&k, &r, cl_str_or(c, "reason", ""), &grants, &leases, e))
+		delete_row(&k, &r, reason, &grants, &leases, e))
 		return -1;
 	if (leases)
 		revoke_tell(k.store, base);

@@ -31,7 +31,8 @@ int dry_open(struct dry *d, struct cl_err *e)
 {
 	struct lease_request r = {0};
 
-	if (keyed_open(d->ctx, &d->k, e) || find_project(d, e))
+	if (sec_typed_check("--executor", cl_str_or(d->ctx, "executor", ""), e) ||
+		keyed_open(d->ctx, &d->k, e) || find_project(d, e))
 		return -1;
 	r.project = d->project;
 	r.executor = d->executor;

@@ -225,8 +225,10 @@ static int grant(struct granting *g, int64_t ttl, struct cl_err *e)
 	cleanup_txn struct store_txn t = {0};
 
 	if (sec_kind_parse(g->secret.kind, &g->kind, e) ||
+		sec_typed_check("--to", cl_str(g->ctx, "to"), e) ||
 		sec_subject_parse(cl_str(g->ctx, "to"), &g->subject, e) || check_subject(g, e) ||
 		read_flags(g->ctx, &g->constraints, e) || check_constraints(g, e) ||
+		sec_typed_check("--scope", cl_str_or(g->ctx, "scope", ""), e) ||
 		make_row(g, cl_str_or(g->ctx, "scope", ""), g->k.now + ttl, e))
 		return -1;
 	look_at_subject(g);

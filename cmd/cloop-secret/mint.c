@@ -98,6 +98,8 @@ static int check_owner(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 	m->owner = cl_trim_dup(owner);
 	if (!*m->owner)
 		return *owner ? cl_usage(c, e, "--owner is blank") : 0;
+	if (sec_typed_check("--owner", owner, e))
+		return -1;
 	if (cl_starts(m->owner, "sub:"))
 		return 0;
 	if (!strchr(m->owner, '@') || strpbrk(m->owner, " \t\r\n"))

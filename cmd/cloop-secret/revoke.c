@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Taking a grant or a lease back, and saying who had it and what became of that. */
 #include "secret.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/sha256.h"
@@ -218,11 +219,11 @@ static int take_grant(struct revoking *r, const char *id, struct cl_err *e)
 static int take_lease(struct revoking *r, const char *id, struct cl_err *e)
 {
 	const struct lease_actor who = {r->k.actor, r->k.now};
+	cleanup_free char *reason = cp_redact(cl_str_or(r->ctx, "reason", "revoked by hand"));
 
 	if (store_lease_get(r->k.store, id, &r->lease, e) ||
-		revoke_lease(r->k.store, &r->lease, &who, r->action,
-			cl_str_or(r->ctx, "reason", "revoked by hand"), r->run_base, &r->was_live,
-			e))
+		revoke_lease(r->k.store, &r->lease, &who, r->action, reason, r->run_base,
+			&r->was_live, e))
 		return -1;
 	r->leases = r->was_live;
 	return 0;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/err.h"
+#include "base/credpat.h"
+#include "base/mem.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -50,14 +53,23 @@ void cl_err_init(struct cl_err *e)
 	memset(e, 0, sizeof(*e));
 }
 
-/* Formatted aside first: an argument may be the message that is being replaced. */
+/*
+ * Formatted aside first: an argument may be the message that is being replaced. What somebody typed
+ * may be a credential, and a message goes to logs, to the journal and into the audit trail; it is
+ * looked through before it is cut, since a part of one has no form to be known by.
+ */
 static void __attribute__((format(printf, 3, 0)))
 put(char *out, size_t size, const char *fmt, va_list ap)
 {
-	char text[sizeof(((struct cl_err *)NULL)->msg)];
+	cleanup_buf struct cl_buf said = CL_BUF_SECRET;
+	char *text;
 
-	(void)vsnprintf(text, sizeof(text), fmt, ap);
-	(void)snprintf(out, size, "%s", text);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	(void)cp_scrub(text, strlen(text), &said);
+	explicit_bzero(text, strlen(text));
+	free(text);
+	(void)snprintf(out, size, "%s", said.p);
 	cl_mask(out, "");
 }
 

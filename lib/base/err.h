@@ -5,7 +5,8 @@
  * stack and holds no pointers that need freeing. A message names the offending
  * value and its source; the remediation is what a tired person types next. All texts
  * are kept fit for a terminal and for JSON: control characters and bytes that are not
- * UTF-8 become '?'. An argument may be a text of the same error.
+ * UTF-8 become '?'; and what has the form of a credential (credpat.h) becomes "[redacted]", since
+ * people paste tokens where a name belongs. An argument may be a text of the same error.
  */
 #ifndef CL_BASE_ERR_H
 #define CL_BASE_ERR_H

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "store/db.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #include "store/store.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "store/db.h"
 
 #include <errno.h>

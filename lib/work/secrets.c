@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/secrets.h"
 
+#include "base/credpat.h"
 #include "base/doc.h"
 #include "base/mem.h"
 #include "base/num.h"
@@ -9,36 +10,17 @@
 
 #include <string.h>
 
-/* How credentials begin that people paste by mistake. */
-static const char *const tokens[] = {"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "sk-",
-	"xox", "xapp-", "AKIA", "ASIA", "AIza", "eyJ", "cloop_", "clet1", "clac1", "-----BEGIN"};
-
-#define SAID 12
-
-char *secret_said(const char *typed)
-{
-	char *said;
-
-	for (size_t i = 0; i < CL_ARRAY_LEN(tokens); i++)
-		if (cl_starts(typed, tokens[i]))
-			return cl_strdup("[redacted]");
-	if (strlen(typed) <= SAID)
-		return cl_strdup(typed);
-	said = cl_asprintf("%.*s…", (int)cl_utf8_cut(typed, strlen(typed), SAID), typed);
-	return said;
-}
-
 static int not_there(struct keyed *k, const char *ref, struct cl_err *e)
 {
 	cleanup_tombstone struct store_tombstone t = {0};
-	cleanup_free char *said = secret_said(ref);
-	char when[32];
+	char when[32], echo[CP_ECHO];
 	bool found;
 
 	if (store_tombstone_find(k->store, ref, &t, &found, e))
 		return -1;
 	if (!found) {
-		(void)cl_fail(e, CL_ENOTFOUND, "there is no secret '%s'", said);
+		cp_echo(ref, echo);
+		(void)cl_fail(e, CL_ENOTFOUND, "there is no secret '%s'", echo);
 		return cl_fix(e, "cloop secret list");
 	}
 	cl_format_time(t.deleted_at / 1000, when);

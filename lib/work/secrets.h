@@ -9,11 +9,6 @@
 #include "store/secret.h"
 #include "work/keyed.h"
 
-/*
- * What somebody typed, fit to be said again: people paste tokens where a name belongs. At most
- * twelve characters, and none of what looks like a credential; owned.
- */
-char *secret_said(const char *typed);
 /* The secret with that id or name; CL_ENOTFOUND says what became of one that was deleted. */
 int secret_find(struct keyed *k, const char *ref, struct store_secret *out, struct cl_err *e);
 /* Opens a secret's payload. */

@@ -4,7 +4,7 @@
  * it is cut, what leaves is the same, holds no value, and nothing stays behind.
  */
 #include "base/mem.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "policy/secret/scrub.h"
 
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "policy/secret/scrub.h"
 #include "tsv.h"
 

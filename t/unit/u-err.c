@@ -149,6 +149,31 @@ static char *as_json(const struct cl_err *e)
 	return text;
 }
 
+/* Whoever fills an error, and however long the text is that a credential stands in. */
+void test_err__never_repeats_a_credential(void)
+{
+	static const char token[] = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8";
+	struct cl_err e;
+
+	(void)cl_fail(&e, CL_EDATA, "there is no run '%s'", token);
+	CHECK_STR(e.msg, "there is no run '[redacted]'");
+	(void)cl_fix(&e, "cloop runs show %s", token);
+	CHECK_STR(e.fix, "cloop runs show [redacted]");
+	(void)cl_wrap(&e, "reading %s", token);
+	CHECK_STR(e.msg, "reading [redacted]: there is no run '[redacted]'");
+	(void)cl_fail_sys(&e, CL_EOS, ENOENT, "cannot open '%s'", token);
+	CHECK(!strstr(e.msg, "ghp_"));
+	/* Cut within, it would have no form to be known by. */
+	for (size_t pad = sizeof(e.msg) - sizeof(token); pad < sizeof(e.msg); pad++) {
+		cleanup_free char *before = cl_malloc(pad + 1);
+
+		memset(before, '.', pad);
+		before[pad] = '\0';
+		(void)cl_fail(&e, CL_EDATA, "%s%s", before, token);
+		CHECK(!strstr(e.msg, "ghp_"));
+	}
+}
+
 void test_err__json_has_what_is_known(void)
 {
 	struct cl_err e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "base/b64.h"
 #include "base/mem.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "policy/secret/scrub.h"
 #include "policy/secret/scrub_internal.h"
 #include "unit.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Grammars of single configured values. */
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -144,10 +145,13 @@ int cfg_check_host_entry(const char *text, struct cl_err *e)
 
 int cfg_check_id(const char *text, struct cl_err *e)
 {
+	char echo[CP_ECHO];
+
 	if (strlen(text) <= 64 && cl_all_in(text, CL_ALNUM "._-") && text[0] != '-' &&
 		text[0] != '.')
 		return 0;
-	(void)cl_fail(e, CL_EDATA, "'%s' is no id of an executor", text);
+	cp_echo(text, echo);
+	(void)cl_fail(e, CL_EDATA, "'%s' is no id of an executor", echo);
 	return cl_fix(
 		e, "up to 64 letters, digits, '.', '_' and '-', not starting with '-' or '.'");
 }

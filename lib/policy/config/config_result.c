@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Questions to a configuration that was read, its JSON and its end. */
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/config/config_internal.h"
@@ -100,11 +101,13 @@ int cfg_name_executors(const char *id, const char *const *ids, size_t n, struct 
 static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(c->nexecutors + 1, sizeof(*ids));
+	char echo[CP_ECHO];
 
 	for (size_t i = 0; i < c->nexecutors; i++)
 		ids[i] = c->executors[i].id;
+	cp_echo(id ? id : "", echo);
 	if (id)
-		(void)cl_fail(e, CL_ENOTFOUND, "%s configures no executor '%s'", c->file, id);
+		(void)cl_fail(e, CL_ENOTFOUND, "%s configures no executor '%s'", c->file, echo);
 	else
 		(void)cl_fail(e, CL_ECONFIG, "%s configures no executor", c->file);
 	(void)cfg_name_executors(id, ids, c->nexecutors, e);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "policy/place/registry.h"
 #include "base/buf.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
 
@@ -36,6 +37,7 @@ static int refuse(struct cl_err *e)
 static int not_there(const struct reg_ask *a, const char *id, enum reg_how how, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(a->n + 1, sizeof(*ids));
+	char echo[CP_ECHO];
 	const char *near;
 
 	for (size_t i = 0; i < a->n; i++)
@@ -58,7 +60,8 @@ static int not_there(const struct reg_ask *a, const char *id, enum reg_how how, 
 		(void)refuse(e);
 		return cl_fix(e, "configure it, or set another: cloop executor bind --default ID");
 	}
-	(void)cl_fail(e, CL_EREFUSED, "there is no executor '%s'", id);
+	cp_echo(id, echo);
+	(void)cl_fail(e, CL_EREFUSED, "there is no executor '%s'", echo);
 	(void)refuse(e);
 	return near ? cl_fix(e, "did you mean '%s'?", near)
 		    : cl_fix(e, "'cloop executor list' shows those that are configured");

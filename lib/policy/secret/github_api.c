@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "policy/secret/github_internal.h"
 
 #include <stdlib.h>

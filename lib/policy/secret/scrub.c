@@ -8,7 +8,7 @@
 #include "policy/secret/scrub.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "policy/secret/scrub_internal.h"
 
 #include <stdint.h>

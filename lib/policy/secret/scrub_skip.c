@@ -5,7 +5,7 @@
  * every x86-64 processor since 2006, but not in what a compiler may assume, so it is asked for.
  */
 #include "policy/secret/scrub_internal.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>

@@ -4,7 +4,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/text.h"
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -127,11 +127,22 @@ static int bad_name(struct cl_err *e, const char *name, const char *why)
 			 "deploy-pat");
 }
 
-static int credential(struct cl_err *e)
+int sec_typed_check(const char *what, const char *text, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf scrubbed = CL_BUF_SECRET;
+
+	if (!cp_scrub(text, strlen(text), &scrubbed))
+		return 0;
 	(void)cl_fail(e, CL_EDATA,
-		"the secret's name has the form of a credential, and is in the shell's history "
-		"now");
+		"%s has the form of a credential, and is in the shell's history now", what);
+	(void)cl_slug(e, "credential_typed");
+	return cl_fix(e, "replace it where it was issued, then write there what it is for");
+}
+
+static int name_is_none(const char *name, struct cl_err *e)
+{
+	if (!sec_typed_check("the secret's name", name, e))
+		return 0;
 	(void)cl_slug(e, "invalid_name");
 	return cl_fix(e, "replace it where it was issued, then mint the new one under a name that "
 			 "says what it is for, such as deploy-pat");
@@ -139,7 +150,6 @@ static int credential(struct cl_err *e)
 
 int sec_name_check(const char *name, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf scrubbed = CL_BUF_SECRET;
 	size_t len = strlen(name), ok = strspn(name, CL_ALNUM "-_."), n;
 	char why[80];
 
@@ -148,7 +158,7 @@ int sec_name_check(const char *name, struct cl_err *e)
 	if (len > 128)
 		return bad_name(e, name, "is longer than 128 bytes");
 	if (!name[ok])
-		return cp_scrub(name, len, &scrubbed) ? credential(e) : 0;
+		return name_is_none(name, e);
 	n = cl_utf8_next(name + ok, len - ok);
 	(void)snprintf(why, sizeof(why), "has '%.*s' in it (character %zu)", n ? (int)n : 1,
 		name + ok, ok + 1);

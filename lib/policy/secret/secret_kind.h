@@ -97,6 +97,11 @@ int sec_kind_parse(const char *word, enum sec_kind *out, struct cl_err *e);
  * and of the name what cp_echo shows.
  */
 int sec_name_check(const char *name, struct cl_err *e);
+/*
+ * What somebody typed and what is kept or shown of it, `what` in the message: CL_EDATA, slug
+ * "credential_typed", when it has the form of a credential.
+ */
+int sec_typed_check(const char *what, const char *text, struct cl_err *e);
 
 #define SEC_PAYLOAD_MAX (1u << 20)
 

@@ -5,8 +5,8 @@
  * credential is found, what stands around it is not; templates ($TOKEN), placeholders and
  * bodies that are mostly one character are none. Pure.
  */
-#ifndef CL_POLICY_CREDPAT_H
-#define CL_POLICY_CREDPAT_H
+#ifndef CL_BASE_CREDPAT_H
+#define CL_BASE_CREDPAT_H
 
 #include "base/buf.h"
 
@@ -59,6 +59,9 @@ static inline unsigned cp_hash(unsigned w)
 
 /* Adds the text with each credential replaced by CP_REDACTED; returns how many. */
 size_t cp_scrub(const char *text, size_t len, struct cl_buf *out);
+
+/* The text with each credential replaced by CP_REDACTED; owned. */
+char *cp_redact(const char *text);
 
 /* Every detector's name, in the order in which they are tried; NULL at the end. */
 extern const char *const cp_detectors[];

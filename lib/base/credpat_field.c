@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Detectors whose credential stands behind a word, and keys in PEM. */
-#include "policy/secret/credpat_internal.h"
+#include "base/credpat_internal.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "policy/secret/credpat_internal.h"
+#include "base/credpat_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -409,6 +409,14 @@ size_t cp_scrub(const char *text, size_t len, struct cl_buf *out)
 	}
 	cl_buf_add(out, text + done, len - done);
 	return found;
+}
+
+char *cp_redact(const char *text)
+{
+	cleanup_buf struct cl_buf out = CL_BUF_SECRET;
+
+	(void)cp_scrub(text, strlen(text), &out);
+	return cl_strdup(out.p);
 }
 
 void cp_echo(const char *text, char out[CP_ECHO])

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What the detectors share; nobody else includes this. */
-#ifndef CL_POLICY_CREDPAT_INTERNAL_H
-#define CL_POLICY_CREDPAT_INTERNAL_H
+#ifndef CL_BASE_CREDPAT_INTERNAL_H
+#define CL_BASE_CREDPAT_INTERNAL_H
 
-#include "policy/secret/credpat.h"
+#include "base/credpat.h"
 
 /* Sets of characters, as bits of the table in credpat.c. */
 enum {
