@@ -11,6 +11,7 @@ void cl_b64_encode(enum cl_b64 form, const void *p, size_t len, struct cl_buf *o
 {
 	const unsigned char *in = p;
 	const char *set = form == CL_B64 ? std_set : url_set;
+	char *at = cl_buf_reserve(out, len / 3 * 4 + 4);
 
 	for (size_t i = 0; i < len; i += 3) {
 		size_t n = len - i < 3 ? len - i : 3;
@@ -19,11 +20,13 @@ void cl_b64_encode(enum cl_b64 form, const void *p, size_t len, struct cl_buf *o
 
 		for (size_t k = 0; k < 4; k++) {
 			if (k <= n)
-				cl_buf_addc(out, set[v >> (18 - 6 * k) & 63]);
+				*at++ = set[v >> (18 - 6 * k) & 63];
 			else if (form != CL_B64_URL)
-				cl_buf_addc(out, '=');
+				*at++ = '=';
 		}
 	}
+	out->len = (size_t)(at - out->p);
+	*at = '\0';
 }
 
 static int value(const char *set, char c)

@@ -238,6 +238,7 @@ static const struct plain keys[] = {
 
 /* ---- the table ---- */
 
+/* Those that begin with one letter, in whichever case, stand together. */
 static const struct lead {
 	const char *detector, *lead;
 	bool any_case;
@@ -252,6 +253,10 @@ static const struct lead {
 	{"cloop-enrollment-token", "clet1.", false, &keys[0], NULL},
 	{"cloop-enrollment-bundle", "cloopenroll1.", false, &keys[1], NULL},
 	{"cloop-agent-credential", "clac1.", false, &keys[0], NULL},
+	{"kubeconfig-client-key", "client-key-data", false, NULL, cp_key_data},
+	{"token-field", "client_secret", true, NULL, cp_field},
+	{"token-field", "client-secret", true, NULL, cp_field},
+	{"token-field", "clientsecret", true, NULL, cp_field},
 	{"github-token", "ghp_", false, NULL, github},
 	{"github-token", "gho_", false, NULL, github},
 	{"github-token", "ghu_", false, NULL, github},
@@ -264,6 +269,7 @@ static const struct lead {
 	{"openai-api-key", "sk-admin-", false, &keys[3], NULL},
 	{"openai-api-key", "sk-None-", false, &keys[3], NULL},
 	{"openai-api-key", "sk-", false, &keys[4], NULL},
+	{"aws-secret-access-key", "SecretAccessKey", true, NULL, cp_aws_secret},
 	{"slack-token", "xoxb-", false, &keys[5], NULL},
 	{"slack-token", "xoxp-", false, &keys[5], NULL},
 	{"slack-token", "xoxa-", false, &keys[5], NULL},
@@ -278,16 +284,11 @@ static const struct lead {
 	{"aws-access-key-id", "ABIA", false, &keys[6], NULL},
 	{"aws-access-key-id", "ACCA", false, &keys[6], NULL},
 	{"google-api-key", "AIza", false, &keys[7], NULL},
-	{"jwt", "eyJ", false, NULL, jwt},
-	{"kubeconfig-client-key", "client-key-data", false, NULL, cp_key_data},
 	{"aws-secret-access-key", "aws_secret_access_key", true, NULL, cp_aws_secret},
-	{"aws-secret-access-key", "SecretAccessKey", true, NULL, cp_aws_secret},
 	{"authorization-header", "authorization", true, NULL, cp_authorization},
+	{"jwt", "eyJ", false, NULL, jwt},
 	{"bearer-token", "bearer", true, NULL, cp_bearer},
 	{"token-field", "token", true, NULL, cp_field},
-	{"token-field", "client_secret", true, NULL, cp_field},
-	{"token-field", "client-secret", true, NULL, cp_field},
-	{"token-field", "clientsecret", true, NULL, cp_field},
 	{"url-userinfo", "://", false, NULL, cp_userinfo},
 };
 
@@ -306,6 +307,11 @@ static bool lead_at(const struct cp_text *t, const struct lead *l, size_t n)
 			   : !memcmp(t->p + t->at, l->lead, n);
 }
 
+static bool begins(const struct lead *l, char c)
+{
+	return (l->lead[0] | 32) == (c | 32);
+}
+
 enum cp_verdict cp_at(const char *text, size_t len, size_t at, bool whole, struct cp_match *match)
 {
 	return cp_at_hint(text, len, at, whole, 1, match);
@@ -315,16 +321,17 @@ enum cp_verdict cp_at_hint(
 	const char *text, size_t len, size_t at, bool whole, unsigned hint, struct cp_match *match)
 {
 	const struct cp_text t = {text, len, at, whole};
+	size_t i = hint - 1;
 
 	if (at >= len || !hint)
 		return CP_NO;
-	for (size_t i = hint - 1; i < CL_ARRAY_LEN(leads); i++) {
+	/* The hint may be another letter's that looks like it. */
+	while (i < CL_ARRAY_LEN(leads) && !begins(&leads[i], text[at]))
+		i++;
+	for (; i < CL_ARRAY_LEN(leads) && begins(&leads[i], text[at]); i++) {
+		size_t n = strlen(leads[i].lead);
 		enum cp_verdict v;
-		size_t n;
 
-		if ((leads[i].lead[0] | 32) != (text[at] | 32))
-			continue;
-		n = strlen(leads[i].lead);
 		if (!lead_at(&t, &leads[i], n))
 			continue;
 		match->detector = leads[i].detector;
@@ -377,7 +384,9 @@ static unsigned char bit_of(char first)
 void cp_nibbles(unsigned char mask[6][16])
 {
 	memset(mask, 0, 96);
-	for (size_t i = 0; i < CL_ARRAY_LEN(leads); i++)
+	for (size_t i = 0; i < CL_ARRAY_LEN(leads); i++) {
+		const unsigned char bit = bit_of(leads[i].lead[0]);
+
 		for (size_t k = 0; k < 6; k++) {
 			unsigned char c = (unsigned char)leads[i].lead[k / 2];
 			bool letter = (c | 32) >= 'a' && (c | 32) <= 'z';
@@ -385,19 +394,34 @@ void cp_nibbles(unsigned char mask[6][16])
 			/* The other case of a letter, every second time. */
 			if (leads[i].any_case && letter && k % 2)
 				c ^= 32;
-			mask[k / 2 * 2][c & 15] |= bit_of(leads[i].lead[0]);
-			mask[k / 2 * 2 + 1][c >> 4] |= bit_of(leads[i].lead[0]);
+			mask[k / 2 * 2][c & 15] |= bit;
+			mask[k / 2 * 2 + 1][c >> 4] |= bit;
 		}
+	}
+}
+
+/* The first row, from 1, of those that begin with a byte, in whichever case. */
+static void first_rows(unsigned char first[256])
+{
+	memset(first, 0, 256);
+	for (size_t i = CL_ARRAY_LEN(leads); i--;) {
+		unsigned char c = (unsigned char)leads[i].lead[0];
+
+		first[c | 32] = first[c & ~32] = (unsigned char)(i + 1);
+	}
 }
 
 size_t cp_scrub(const char *text, size_t len, struct cl_buf *out)
 {
 	size_t done = 0, found = 0;
+	unsigned char first[256];
 
+	first_rows(first);
 	for (size_t i = 0; i + 2 < len; i++) {
+		unsigned hint = first[(unsigned char)text[i]];
 		struct cp_match m;
 
-		if (cp_at(text, len, i, true, &m) != CP_YES || m.to <= done)
+		if (cp_at_hint(text, len, i, true, hint, &m) != CP_YES || m.to <= done)
 			continue;
 		if (m.from > done)
 			cl_buf_add(out, text + done, m.from - done);

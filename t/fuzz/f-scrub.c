@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
  * The scrubber: lines of the input up to an empty one are values, the rest is the stream. However
- * it is cut, what leaves is the same, holds no value, and nothing stays behind.
+ * it is cut, what leaves is the same, holds no value, and nothing stays behind. One scrubber plays
+ * the stream again and again: nothing of the last time may be left in it. An input's size says what
+ * is tried of it, for each costs what the others do.
  */
 #include "base/mem.h"
 #include "base/credpat.h"
@@ -13,34 +15,40 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char *learn(struct scrub *s, const char *p, const char *end)
-{
-	while (p < end) {
-		const char *nl = memchr(p, '\n', (size_t)(end - p));
-		size_t n = nl ? (size_t)(nl - p) : (size_t)(end - p);
+#define PIECES 64 /* more of them say no more, and each looks at all that is held */
 
-		if (n)
-			(void)scrub_add(s, p, n);
-		p = nl ? nl + 1 : end;
-		if (!n)
-			break;
+struct input {
+	const char *p, *text;
+	size_t len, cut;
+};
+
+static size_t line(const char *p, const char *end)
+{
+	const char *nl = memchr(p, '\n', (size_t)(end - p));
+
+	return nl ? (size_t)(nl - p) : (size_t)(end - p);
+}
+
+static void learn(struct scrub *s, const struct input *in)
+{
+	for (const char *p = in->p; p < in->text;) {
+		size_t n = line(p, in->text);
+
+		(void)scrub_add(s, p, n);
+		p += n + (p + n < in->text);
 	}
-	return p;
 }
 
 /* `quiet`: after every second piece nothing comes for a while. */
-static void run(
-	const char *p, size_t size, bool patterns, size_t cut, bool quiet, struct cl_buf *out)
+static void play(
+	struct scrub *s, const struct input *in, size_t cut, bool quiet, struct cl_buf *out)
 {
-	cleanup_scrub struct scrub *s = scrub_new(patterns);
-	const char *text = learn(s, p, p + size);
-	size_t len = size - (size_t)(text - p);
-
-	for (size_t at = 0; at < len; at += cut) {
-		scrub_feed(s, text + at, cut < len - at ? cut : len - at, out);
+	cl_buf_reset(out);
+	for (size_t at = 0; at < in->len; at += cut) {
+		scrub_feed(s, in->text + at, cut < in->len - at ? cut : in->len - at, out);
 		if (quiet && at / cut % 2)
 			scrub_quiet(s, out);
-		if (scrub_held(s) > size && scrub_held(s) > CP_MAX + CP_CONTEXT)
+		if (scrub_held(s) > in->len)
 			abort();
 	}
 	scrub_flush(s, out);
@@ -48,26 +56,93 @@ static void run(
 		abort();
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+/* A mark may stand where a value was and make one with what is beside it: those are not judged. */
+static bool judged(const char *p, size_t n)
 {
-	cleanup_buf struct cl_buf whole = CL_BUF_INIT, pieces = CL_BUF_INIT, found = CL_BUF_INIT;
-	const char *p = (const char *)data;
-	size_t cut = size ? 1 + data[0] % 23 : 1;
+	return n >= SCRUB_MIN && !memchr(p, '[', n) && !memchr(p, ']', n) &&
+	       memcmp(p, "redacted", 8) != 0 && !memchr(" \t\r\v\f", *p, 5) &&
+	       !memchr(" \t\r\v\f", p[n - 1], 5) && *p && p[n - 1];
+}
+
+static void holds_none(const struct input *in, const struct cl_buf *out)
+{
+	for (const char *p = in->p; p < in->text;) {
+		size_t n = line(p, in->text);
+
+		if (n <= SCRUB_VALUE_MAX && judged(p, n) && memmem(out->p, out->len, p, n))
+			abort();
+		p += n + (p + n < in->text);
+	}
+}
+
+static void same(const struct cl_buf *a, const struct cl_buf *b)
+{
+	if (a->len != b->len || memcmp(a->p, b->p, a->len) != 0)
+		abort();
+}
+
+static void values_only(const struct input *in)
+{
+	cleanup_scrub struct scrub *s = scrub_new(false);
+	cleanup_buf struct cl_buf whole = CL_BUF_INIT, pieces = CL_BUF_INIT;
+
+	learn(s, in);
+	play(s, in, in->len + 1, false, &whole);
+	play(s, in, in->cut, false, &pieces);
+	same(&whole, &pieces);
+	holds_none(in, &whole);
+	play(s, in, in->cut, true, &pieces);
+	holds_none(in, &pieces);
+}
+
+/* The lead of a credential may leave before the rest is known: that is no part of a value. */
+static void with_patterns(const struct input *in)
+{
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	learn(s, in);
+	play(s, in, in->cut, false, &out);
+	holds_none(in, &out);
+	play(s, in, in->cut, true, &out);
+	holds_none(in, &out);
+}
+
+/* What somebody typed, or what is to be recorded. */
+static void told(const char *p, size_t size)
+{
+	cleanup_buf struct cl_buf found = CL_BUF_INIT;
 	char echo[CP_ECHO];
 
-	if (size > 4096)
-		return 0;
-	run(p, size, false, size + 1, false, &whole);
-	run(p, size, false, cut, false, &pieces);
-	if (whole.len != pieces.len || memcmp(whole.p, pieces.p, whole.len) != 0)
-		abort();
-	cl_buf_reset(&pieces);
-	run(p, size, true, cut, false, &pieces);
-	cl_buf_reset(&pieces);
-	run(p, size, true, cut, true, &pieces);
 	(void)cp_scrub(p, size, &found);
 	cl_buf_reset(&found);
 	cl_buf_add(&found, p, size);
 	cp_echo(found.p, echo);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const char *p = (const char *)data, *empty;
+	struct input in = {p, p + size, 0, size ? 1 + data[0] % 23 : 1};
+
+	if (size > 4096)
+		return 0;
+	empty = size && *p == '\n' ? p : memmem(p, size, "\n\n", 2);
+	if (empty) {
+		in.text = empty + (*p == '\n' && empty == p ? 1 : 2);
+		in.len = (size_t)(p + size - in.text);
+	}
+	in.cut += in.len / PIECES;
+	switch (size % 4) {
+	case 0:
+	case 2:
+		values_only(&in);
+		break;
+	case 1:
+		with_patterns(&in);
+		break;
+	default:
+		told(p, size);
+	}
 	return 0;
 }

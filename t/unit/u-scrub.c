@@ -56,6 +56,14 @@ void test_value__in_every_form(void)
 	check("p@ss w/rd&\xc3\xa9", "q=p%40ss+w%2frd%26%c3%a9;", "q=[redacted];");
 	check("line one\nline two", "\"line one\\nline two\"", "\"[redacted]\"");
 	check("line one\nline two", "line one\r\nline two", "[redacted]");
+	/* PHP escapes '/', Go '&', '<' and '>', Python all that is not ASCII; any may do several. */
+	check("a/b&c<d>/\xc3\xa9", "\"a\\/b&c<d>\\/\xc3\xa9\"", "\"[redacted]\"");
+	check("a/b&c<d>/\xc3\xa9", "\"a/b\\u0026c\\u003cd\\u003e/\xc3\xa9\"", "\"[redacted]\"");
+	check("a/b&c<d>/\xc3\xa9", "\"a/b&c<d>/\\u00e9\"", "\"[redacted]\"");
+	check("a/b&c<d>/\xc3\xa9", "\"a\\/b\\u0026c\\u003cd\\u003e\\/\\u00e9\"", "\"[redacted]\"");
+	check("key\xf0\x9f\x94\x91key", "key\\ud83d\\udd11key", "[redacted]");
+	check("key\xe2\x82\xackey\x7f\x01", "key\\u20ackey\x7f\\u0001", "[redacted]");
+	check("key\xff\xc3keykey", "key\xff\xc3keykey", "[redacted]");
 	check("\xff\xfe\xfd\xfb\xff\xfe\xfd\xfb", "//79+//+/fs=", "[redacted]s=");
 	check("\xff\xfe\xfd\xfb\xff\xfe\xfd\xfb", "__79-__-_fs", "[redacted]s");
 }

@@ -16,10 +16,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define BLOCK 4
-#define BITS  18          /* of a block's hash: 32 KiB of bits stay in the cache */
-#define PIECE (64u << 10) /* of the stream at once */
-#define STEP  13
+#define BLOCK    4
+#define BITS_MIN 10          /* of a block's hash */
+#define BITS_MAX 18          /* 32 KiB of bits stay in the cache */
+#define PIECE    (64u << 10) /* of the stream at once */
+#define STEP     13
 
 struct form {
 	char *p;
@@ -36,7 +37,6 @@ struct span {
 };
 
 struct scrub {
-	bool patterns;
 	struct form *forms;
 	size_t nforms, forms_cap;
 	size_t first; /* of the value that is being learned */
@@ -44,11 +44,13 @@ struct scrub {
 	/* Made of the forms; rebuilt when one was learned. */
 	bool stale;
 	size_t step;
-	uint64_t bits[(1u << BITS) / 64], starts[(1u << BITS) / 64];
-	struct block *blocks; /* [0] is none */
+	unsigned hash_bits;      /* one block in sixteen places, so that few look like another */
+	uint64_t *bits, *starts; /* 1 << hash_bits of each, in one allocation */
+	bool begin[256];         /* bytes that a form starts with */
+	struct block *blocks;    /* [0] is none */
 	size_t nblocks, blocks_cap;
-	uint32_t *heads; /* 1 << BITS / 4 chains */
-	unsigned char leads[CP_TABLE];
+	uint32_t *heads;      /* a quarter as many chains */
+	unsigned char *leads; /* NULL: not looked for */
 	struct scrub_skip skip;
 	/* The stream: bytes that left (for what they say of those that follow), then held ones. */
 	struct cl_buf buf;
@@ -61,20 +63,19 @@ struct scrub {
 	unsigned long long count;
 };
 
-#define CHAINS (1u << (BITS - 2))
-
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "blocks are read as little endian");
 
 struct scrub *scrub_new(bool patterns)
 {
 	struct scrub *s = cl_calloc(1, sizeof(*s));
 
-	s->patterns = patterns;
 	s->stale = true;
-	s->heads = cl_calloc(CHAINS, sizeof(*s->heads));
 	s->buf = CL_BUF_SECRET;
-	cp_filter(s->leads);
-	scrub_skip_init(&s->skip);
+	if (patterns) {
+		s->leads = cl_malloc(CP_TABLE);
+		cp_filter(s->leads);
+		scrub_skip_init(&s->skip);
+	}
 	return s;
 }
 
@@ -86,6 +87,12 @@ static void drop_blocks(struct scrub *s)
 	free(s->blocks);
 	s->blocks = NULL;
 	s->blocks_cap = 0;
+	if (s->bits)
+		explicit_bzero(s->bits, (UINT64_C(2) << s->hash_bits) / 8);
+	free(s->bits);
+	free(s->heads);
+	s->bits = s->starts = NULL;
+	s->heads = NULL;
 }
 
 void scrub_free(struct scrub *s)
@@ -98,7 +105,7 @@ void scrub_free(struct scrub *s)
 	}
 	free(s->forms);
 	drop_blocks(s);
-	free(s->heads);
+	free(s->leads);
 	free(s->spans);
 	cl_buf_release(&s->buf);
 	explicit_bzero(s, sizeof(*s));
@@ -165,9 +172,15 @@ static uint32_t word_at(const char *p)
 	return w;
 }
 
-static uint32_t hash(uint32_t w)
+static uint32_t hash(const struct scrub *s, uint32_t w)
 {
-	return w * 0x9e3779b1u >> (32 - BITS);
+	return w * 0x9e3779b1u >> (32 - s->hash_bits);
+}
+
+/* The first of the blocks whose hash is like this one. */
+static uint32_t *chain(const struct scrub *s, uint32_t h)
+{
+	return &s->heads[h & ((1u << (s->hash_bits - 2)) - 1)];
 }
 
 static void set_bit(uint64_t *bits, uint32_t h)
@@ -182,14 +195,13 @@ static bool has_bit(const uint64_t *bits, uint32_t h)
 
 static void add_block(struct scrub *s, size_t form, size_t offset)
 {
-	uint32_t w = word_at(s->forms[form].p + offset), h = hash(w);
+	uint32_t w = word_at(s->forms[form].p + offset), h = hash(s, w);
 
 	set_bit(s->bits, h);
 	if (!offset)
 		set_bit(s->starts, h);
-	s->blocks[s->nblocks] =
-		(struct block){w, (uint32_t)form, (uint32_t)offset, s->heads[h % CHAINS]};
-	s->heads[h % CHAINS] = (uint32_t)s->nblocks++;
+	s->blocks[s->nblocks] = (struct block){w, (uint32_t)form, (uint32_t)offset, *chain(s, h)};
+	*chain(s, h) = (uint32_t)s->nblocks++;
 }
 
 static void rebuild(struct scrub *s)
@@ -197,15 +209,21 @@ static void rebuild(struct scrub *s)
 	size_t shortest = SIZE_MAX;
 
 	s->stale = false;
-	memset(s->bits, 0, sizeof(s->bits));
-	memset(s->starts, 0, sizeof(s->starts));
-	memset(s->heads, 0, CHAINS * sizeof(*s->heads));
-	for (size_t i = 0; i < s->nforms; i++)
-		shortest = s->forms[i].len < shortest ? s->forms[i].len : shortest;
-	s->step = shortest - BLOCK + 1 < STEP ? shortest - BLOCK + 1 : STEP;
 	drop_blocks(s);
+	memset(s->begin, 0, sizeof(s->begin));
+	for (size_t i = 0; i < s->nforms; i++) {
+		shortest = s->forms[i].len < shortest ? s->forms[i].len : shortest;
+		s->begin[(unsigned char)*s->forms[i].p] = true;
+	}
+	s->step = shortest - BLOCK + 1 < STEP ? shortest - BLOCK + 1 : STEP;
 	s->blocks = cl_grow(NULL, &s->blocks_cap, s->nforms * s->step + 1, sizeof(*s->blocks));
 	s->nblocks = 1;
+	s->hash_bits = BITS_MIN;
+	while (s->hash_bits < BITS_MAX && (1u << s->hash_bits) / 16 < s->nforms * s->step)
+		s->hash_bits++;
+	s->bits = cl_calloc((2u << s->hash_bits) / 64, sizeof(*s->bits));
+	s->starts = s->bits + (1u << s->hash_bits) / 64;
+	s->heads = cl_calloc(1u << (s->hash_bits - 2), sizeof(*s->heads));
 	for (size_t i = 0; i < s->nforms; i++)
 		for (size_t k = 0; k < s->step; k++)
 			add_block(s, i, k);
@@ -238,7 +256,7 @@ static void add_span(struct scrub *s, size_t from, size_t to)
 /* The forms that have this block at this place. */
 static void compare(struct scrub *s, size_t at, uint32_t w, uint32_t h)
 {
-	for (uint32_t b = s->heads[h % CHAINS]; b; b = s->blocks[b].next) {
+	for (uint32_t b = *chain(s, h); b; b = s->blocks[b].next) {
 		const struct form *f = &s->forms[s->blocks[b].form];
 		size_t from = at - s->blocks[b].offset;
 
@@ -254,7 +272,7 @@ static void find_values(struct scrub *s)
 	size_t n = s->buf.len;
 
 	for (size_t i = s->left; i + BLOCK <= n; i += s->step) {
-		uint32_t w = word_at(p + i), h = hash(w);
+		uint32_t w = word_at(p + i), h = hash(s, w);
 
 		if (__builtin_expect(has_bit(s->bits, h), 0))
 			compare(s, i, w, h);
@@ -268,6 +286,8 @@ static bool begins_one(const struct scrub *s, size_t at)
 	const char *p = s->buf.p + at;
 	uint32_t w, h;
 
+	if (!s->begin[(unsigned char)*p])
+		return false;
 	if (n < BLOCK) {
 		for (size_t i = 0; i < s->nforms; i++)
 			if (!memcmp(s->forms[i].p, p, n))
@@ -275,10 +295,10 @@ static bool begins_one(const struct scrub *s, size_t at)
 		return false;
 	}
 	w = word_at(p);
-	h = hash(w);
+	h = hash(s, w);
 	if (!has_bit(s->starts, h))
 		return false;
-	for (uint32_t b = s->heads[h % CHAINS]; b; b = s->blocks[b].next) {
+	for (uint32_t b = *chain(s, h); b; b = s->blocks[b].next) {
 		const struct form *f = &s->forms[s->blocks[b].form];
 
 		if (s->blocks[b].word == w && !s->blocks[b].offset && f->len > n &&
@@ -441,7 +461,7 @@ static void piece(struct scrub *s, const char *in, size_t len, struct cl_buf *ou
 	if (s->follow)
 		follow(s);
 	s->nspans = 0;
-	hold = s->patterns ? find_credentials(s, false) : s->buf.len;
+	hold = s->leads ? find_credentials(s, false) : s->buf.len;
 	if (s->nforms)
 		find_values(s);
 	begun = find_begun(s);
@@ -483,7 +503,7 @@ void scrub_quiet(struct scrub *s, struct cl_buf *out)
 	if (s->stale && s->nforms)
 		rebuild(s);
 	s->nspans = 0;
-	hold = s->patterns ? find_pending(s) : s->buf.len;
+	hold = s->leads ? find_pending(s) : s->buf.len;
 	if (s->nforms)
 		find_values(s);
 	begun = find_begun(s);
@@ -505,7 +525,7 @@ void scrub_flush(struct scrub *s, struct cl_buf *out)
 	if (s->stale && s->nforms)
 		rebuild(s);
 	s->nspans = 0;
-	if (s->patterns)
+	if (s->leads)
 		(void)find_credentials(s, true);
 	if (s->nforms)
 		find_values(s);

@@ -8,18 +8,21 @@
 typedef void take_fn(void *ctx, const char *form, size_t len);
 
 /*
- * Base64 of the value behind `before` other bytes: only the digits that its own bits make, for
- * the ones at both ends depend on what stands beside it.
+ * Base64, in both its sets, of the value behind `before` other bytes: only the digits that its own
+ * bits make, for the ones at both ends depend on what stands beside it.
  */
-static void aligned(
-	enum cl_b64 form, const char *value, size_t len, size_t before, take_fn *take, void *ctx)
+static void aligned(const char *value, size_t len, size_t before, take_fn *take, void *ctx)
 {
 	cleanup_buf struct cl_buf in = CL_BUF_SECRET, text = CL_BUF_SECRET;
 	size_t from = (8 * before + 5) / 6, to = 8 * (before + len) / 6;
 
+	(void)cl_buf_reserve(&in, before + len);
 	cl_buf_add(&in, "\0\0", before);
 	cl_buf_add(&in, value, len);
-	cl_b64_encode(form, in.p, in.len, &text);
+	cl_b64_encode(CL_B64, in.p, in.len, &text);
+	take(ctx, text.p + from, to - from);
+	for (size_t i = from; i < to; i++)
+		text.p[i] = text.p[i] == '+' ? '-' : (text.p[i] == '/' ? '_' : text.p[i]);
 	take(ctx, text.p + from, to - from);
 }
 
@@ -47,45 +50,106 @@ static void percent(const char *value, size_t len, const char *keep, const char 
 	take_fn *take, void *ctx)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
+	bool kept[256] = {false};
+	char *at = cl_buf_reserve(&text, 3 * len);
 
+	for (; *keep; keep++)
+		kept[(unsigned char)*keep] = true;
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)value[i];
 
-		if (c && strchr(keep, c))
-			cl_buf_addc(&text, (char)c);
+		if (kept[c])
+			*at++ = (char)c;
 		else if (plus && c == ' ')
-			cl_buf_addc(&text, '+');
+			*at++ = '+';
 		else {
-			cl_buf_addc(&text, '%');
-			cl_buf_addc(&text, hex[c >> 4]);
-			cl_buf_addc(&text, hex[c & 15]);
+			*at++ = '%';
+			*at++ = hex[c >> 4];
+			*at++ = hex[c & 15];
 		}
 	}
-	take(ctx, text.p, text.len);
+	take(ctx, text.p, (size_t)(at - text.p));
+	text.len = (size_t)(at - text.p);
 }
 
-/* As a JSON string (RFC 8259 7) has it inside its quotes, '/' as it is. */
-static void json(const char *value, size_t len, take_fn *take, void *ctx)
+/* What writers of JSON escape besides what they must. */
+enum {
+	JSON_SLASH = 1, /* \/ */
+	JSON_HTML = 2,  /* & < > as \u0026 ... */
+	JSON_ASCII = 4, /* everything else than ASCII, as UTF-16 */
+};
+
+static char *unit(char *at, unsigned u)
 {
-	static const char named[] = "\"\"\\\\\nn\rr\tt\bb\ff";
+	static const char hex[] = "0123456789abcdef";
+
+	*at++ = '\\';
+	*at++ = 'u';
+	for (unsigned k = 0; k < 4; k++)
+		*at++ = hex[u >> (12 - 4 * k) & 15];
+	return at;
+}
+
+/* The code point that n bytes are in UTF-8, as one unit or two (RFC 8259 7). */
+static char *units(char *at, const char *p, size_t n)
+{
+	unsigned u = (unsigned char)*p & (0x7fu >> n);
+
+	for (size_t i = 1; i < n; i++)
+		u = u << 6 | ((unsigned char)p[i] & 63);
+	if (u < 0x10000)
+		return unit(at, u);
+	u -= 0x10000;
+	return unit(unit(at, 0xd800 | u >> 10), 0xdc00 | (u & 0x3ff));
+}
+
+/* As a JSON string (RFC 8259 7) has it inside its quotes. */
+static void json(const char *value, size_t len, unsigned how, take_fn *take, void *ctx)
+{
+	static const char named[256] = {['"'] = '"',
+		['\\'] = '\\',
+		['\n'] = 'n',
+		['\r'] = 'r',
+		['\t'] = 't',
+		['\b'] = 'b',
+		['\f'] = 'f'};
 	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
+	char *at = cl_buf_reserve(&text, 6 * len);
+
+	for (size_t i = 0, n; i < len; i += n) {
+		unsigned char c = (unsigned char)value[i];
+
+		n = 1;
+		if (named[c] || (c == '/' && how & JSON_SLASH)) {
+			*at++ = '\\';
+			*at++ = c == '/' ? '/' : named[c];
+		} else if (c < ' ' || ((c == '&' || c == '<' || c == '>') && how & JSON_HTML)) {
+			at = unit(at, c);
+		} else if (how & JSON_ASCII && c >= 0x80 &&
+			   (n = cl_utf8_next(value + i, len - i)) > 0) {
+			at = units(at, value + i, n);
+		} else {
+			*at++ = (char)c;
+			n = 1;
+		}
+	}
+	take(ctx, text.p, (size_t)(at - text.p));
+	text.len = (size_t)(at - text.p);
+}
+
+/* What it changes nothing to escape is not tried twice. */
+static unsigned json_ways(const char *value, size_t len)
+{
+	unsigned ways = 0;
 
 	for (size_t i = 0; i < len; i++) {
 		unsigned char c = (unsigned char)value[i];
-		const char *at = NULL;
 
-		for (size_t k = 0; k + 1 < sizeof(named) && !at; k += 2)
-			at = (unsigned char)named[k] == c ? named + k + 1 : NULL;
-		if (at) {
-			cl_buf_addc(&text, '\\');
-			cl_buf_addc(&text, *at);
-		} else if (c < ' ') {
-			cl_buf_addf(&text, "\\u%04x", c);
-		} else {
-			cl_buf_addc(&text, (char)c);
-		}
+		ways |= c == '/' ? JSON_SLASH : 0;
+		ways |= c == '&' || c == '<' || c == '>' ? JSON_HTML : 0;
+		ways |= c >= 0x80 ? JSON_ASCII : 0;
 	}
-	take(ctx, text.p, text.len);
+	return ways;
 }
 
 /* A terminal turns each line end into two bytes. */
@@ -106,19 +170,20 @@ void scrub_forms(const char *value, size_t len, take_fn *take, void *ctx)
 	/* encodeURIComponent keeps the first set, strict encoders and query strings the second. */
 	static const char *const keep[] = {CL_ALNUM "-_.!~*'()", CL_ALNUM "-_.~"};
 	static const char *const hex[] = {"0123456789ABCDEF", "0123456789abcdef"};
+	const unsigned ways = json_ways(value, len);
 
 	take(ctx, value, len);
-	for (size_t before = 0; before < 3; before++) {
-		aligned(CL_B64, value, len, before, take, ctx);
-		aligned(CL_B64_URL, value, len, before, take, ctx);
-	}
+	for (size_t before = 0; before < 3; before++)
+		aligned(value, len, before, take, ctx);
 	wrapped(value, len, 76, take, ctx);
 	wrapped(value, len, 64, take, ctx);
 	for (size_t k = 0; k < 2; k++)
 		for (size_t h = 0; h < 2; h++)
 			percent(value, len, keep[k], hex[h], k == 1, take, ctx);
 	percent(value, len, keep[1], hex[0], false, take, ctx);
-	json(value, len, take, ctx);
+	for (unsigned how = 0; how < 8; how++)
+		if (!(how & ~ways))
+			json(value, len, how, take, ctx);
 	if (memchr(value, '\n', len))
 		returns(value, len, take, ctx);
 }
