@@ -3,7 +3,7 @@
 load lib/common
 
 setup() {
-	need python3
+	need python3 sqlite3
 	D=$BATS_TEST_TMPDIR
 	export CLOOP_HUBS=$D/hubs CLOOP_DIR=$D/hub
 	cloop hub bootstrap > /dev/null
@@ -84,7 +84,74 @@ PY
 		5|DELETE FROM audit WHERE seq > 4
 		1|UPDATE audit SET at = 0 WHERE seq = 1
 		4|UPDATE audit SET detail = '{"n":99}' WHERE seq = 4
+		6|UPDATE audit SET action = 'run.end' WHERE seq = 6
+		3|UPDATE audit SET entity_id = '', entity = entity || entity_id WHERE seq = 3
+		3|UPDATE audit SET seq = -3 WHERE seq = 3; UPDATE audit SET seq = 3 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = -3
+		5|UPDATE audit SET seq = 7 WHERE seq = 6; UPDATE audit SET seq = 6 WHERE seq = 5; INSERT INTO audit SELECT 5, at, actor, action, entity, entity_id, project, detail, prev, hash FROM audit WHERE seq = 4
+		7|INSERT INTO audit SELECT 7, at, actor, action, entity, entity_id, project, detail, hash, hash FROM audit WHERE seq = 6
+		6|UPDATE audit_head SET hash = (SELECT hash FROM audit WHERE seq = 5)
+		6|DELETE FROM audit WHERE seq > 5; UPDATE audit_head SET hash = (SELECT hash FROM audit WHERE seq = 5)
 	CASES
+}
+
+@test "verify: a tail that was cut off with its head is missed by nobody who noted the head" {
+	extend 5
+	head=$(cloop hub audit verify | sed -n 's/^head: //p')
+	sql "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE seq > 4;
+		UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)"
+	exits 0 cloop hub audit verify
+	exits 1 cloop hub audit verify --head "$head"
+	has "$output" "broken at row 6: the row that was noted is not there"
+}
+
+@test "list: each filter alone and all of them together, and both forms of --since" {
+	cloop executor list > /dev/null 2>&1 || true
+	printf '{"A":"planted-abc"}' | cloop secret mint one > /dev/null
+	printf '{"B":"planted-def"}' | cloop secret mint two > /dev/null
+	g=$(cloop secret grant one --to project:/srv/a --json | jq -r .id)
+	cloop secret grant two --to project:/srv/a > /dev/null
+	cloop secret revoke "$g" > /dev/null
+	seqs() { cloop hub audit list --json -n 0 "$@" | jq -r .seq | xargs; }
+	same "$(seqs)" "6 5 4 3 2 1"
+	same "$(seqs --secret one)" "6 4 2"
+	same "$(seqs --grant "$g")" "6 4"
+	same "$(seqs --action secret.grant)" "5 4"
+	same "$(seqs --action 'secret.*')" "6 5 4 3 2"
+	same "$(seqs --action secret.)" "6 5 4 3 2"
+	same "$(seqs --action secre)" ""
+	same "$(seqs --actor uid:0)" "1"
+	same "$(seqs --secret one --grant "$g" --action secret.grant --since 1h --limit 5)" "4"
+	same "$(seqs --secret two --grant "$g")" ""
+	# Rows of an hour ago, one of the moment that is asked for.
+	sql "DROP TRIGGER audit_no_update; UPDATE audit SET at = 1767261600000 WHERE seq = 3;
+		UPDATE audit SET at = 1767261599999 WHERE seq = 2"
+	same "$(seqs --since 2026-01-01T10:00:00Z)" "6 5 4 3 1"
+	same "$(seqs --since 2026-01-01T11:00:00+01:00)" "6 5 4 3 1"
+	same "$(seqs --since 1h30m)" "6 5 4 1"
+	same "$(seqs --since 2999-01-01T00:00:00Z)" ""
+	for bad in "" 0 0s -1h yesterday 24 2026-01-01 2026-13-01T00:00:00Z 99999999999999999999d; do
+		exits 64 cloop hub audit list --since "$bad"
+	done
+}
+
+@test "what people and other programs wrote brings no credential into the trail, nor an escape to the terminal" {
+	local token=ghp_plantedtokenplantedtoken1234567890AB word=plantedtoken
+	printf '{"A":"planted-abc"}' | cloop secret mint one > /dev/null
+	printf '{"A":"planted-abc"}' | cloop secret mint two > /dev/null
+	g=$(cloop secret grant one --to project:/srv/a --json | jq -r .id)
+	cloop secret revoke "$g" --reason "it leaked: $token"$'\e[2J\nrow' > /dev/null
+	exits 1 cloop secret grant one --to "project:/srv/$token"$'\e[2J' || [ "$status" = 65 ]
+	cloop secret delete two --reason "so did $token" > /dev/null
+	exits 65 cloop secret show two
+	has "$stderr" "so did [redacted]"
+	exits 0 cloop hub audit list -n 0
+	same "${#lines[@]}" "$(sqlite3 "$db" 'SELECT count(*) FROM audit')"
+	lacks "$output" $'\e'
+	has "$output" "it leaked: [redacted]"
+	exits 0 cloop hub audit list -n 0 --json
+	same "$(jq -c . <<< "$output" | wc -l)" "$(wc -l <<< "$output")"
+	run ! grep -rqa "$word" "$D/hub/.cloop"
+	exits 0 cloop hub audit verify
 }
 
 @test "verify --head: a chain made anew does not contain the head that was noted" {

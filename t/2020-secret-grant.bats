@@ -501,3 +501,69 @@ kube() {
 	has "$output" "    delivered"
 	lacks "$output" ghp_
 }
+
+# typed WHAT : each fix that `why` prints now, typed as it stands; then it is delivered.
+typed() {
+	local fix n=0
+	while IFS= read -r fix; do
+		n=$((n + 1))
+		(cd "$D" && bash -c "$fix" < "$D/payload" > /dev/null) || { echo "failed: $fix" >&2; return 1; }
+	done < <(sed -n 's/^ *fix: //p' <<< "$output")
+	[ "$n" -gt 0 ]
+}
+
+@test "why: each command that is printed works as it stands, whatever the reason was and the project is called" {
+	local odd="$D/od'd pro\$(touch $D/ran)ject"
+	mkdir -p "$odd"
+	echo ghp_plantedsecrettoken > "$D/payload"
+	why() { run --separate-stderr cloop secret why --project "$odd" --executor bench "$@"; }
+	delivered() { why "$@" && same "$status" 0 && has "$output" "    delivered"; }
+	pat
+	vars
+	# Nobody has it.
+	why deploy-pat
+	typed && delivered deploy-pat
+	why app-env
+	typed && delivered app-env
+	# For somebody else, with a list that nothing enforces, and over.
+	cloop secret delete deploy-pat > /dev/null
+	pat
+	g=$(granted deploy-pat --to project:/srv/other --repos 'a/b' --permissions contents:write --branches 'x/*')
+	why deploy-pat
+	same "$(grep -c 'fix: cloop secret grant deploy-pat' <<< "$output")" 2
+	typed && delivered deploy-pat
+	cloop secret delete deploy-pat > /dev/null
+	pat
+	g=$(granted deploy-pat --to "project:$odd" --repos 'a/b' --permissions contents:write --branches 'x/*')
+	why deploy-pat
+	has "$output" "fix: cloop secret grant edit $g --branches ''"
+	typed && delivered deploy-pat
+	for g in $(cloop secret grants --secret deploy-pat --json | jq -r .id); do cloop secret revoke "$g" > /dev/null; done
+	why deploy-pat
+	same "$status" 1
+	has "$output" "was revoked at"
+	typed && delivered deploy-pat
+	cloop secret delete app-env > /dev/null
+	vars
+	g=$(granted app-env --to "project:$odd" --ttl 1h)
+	sqlite3 "$hub/.cloop/state.db" "UPDATE \"grant\" SET revoked_at = 1000, revoked_by = 'x' WHERE id = '$g'"
+	why app-env
+	typed && delivered app-env
+	# A row that somebody put in: that it is taken out is all there is to do.
+	cloop secret delete app-env > /dev/null
+	vars
+	g=$(granted app-env --to "project:$odd")
+	sqlite3 "$hub/.cloop/state.db" "UPDATE \"grant\" SET subject = 'any' WHERE id = '$g'"
+	why app-env
+	has "$output" "find out who writes"
+	typed
+	same "$(cloop secret grants --all --json | jq -r "select(.id == \"$g\") | .revoked_at != null")" true
+	# A kind that needs a word as well.
+	cloop secret mint cluster --kind kubeconfig --file "$CASES/secret/kube/three.yaml" > /dev/null
+	why cluster
+	typed
+	why cluster
+	has "$output" "cloop hub grant unguarded"
+	typed && delivered cluster
+	[ ! -e "$D/ran" ]
+}

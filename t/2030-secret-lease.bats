@@ -145,6 +145,11 @@ member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
 	for a in revoke_sent revoke_acked; do
 		same "$(cloop hub audit list --action lease.$a --json | wc -l)" 1
 	done
+	# Each step says of whom, what, and how long it took.
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -c '.detail | del(.reason)')" \
+		"{\"action\":\"scrub\",\"decision\":\"allow\",\"executor_ids\":[\"container\"],\"grant_id\":\"$pat_grant\",\"lease_ids\":[\"$lease\"],\"leases\":1}"
+	same "$(cloop hub audit list --action lease.revoke_acked --json | jq -c '.detail | [.action, .decision, .executor_id, .files_removed, .grant_id, .lease_id, .run_id, .state, (.took_ms >= 0)]')" \
+		"[\"scrub\",\"allow\",\"container\",3,\"$pat_grant\",\"$lease\",\"$RUN\",\"revoked\",true]"
 	exits 0 cloop hub audit verify
 	# A second time takes nothing back.
 	exits 0 cloop secret revoke "$pat_grant"
@@ -164,7 +169,10 @@ member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
 	exits 1 cloop secret revoke "$lease" --wait 0 --json
 	same "$(jq -r .state <<< "$output")" failed
 	same "$(jq -r '.holders[] | select(.state == "failed") | .error' <<< "$output")" "the directory is busy"
-	same "$(cloop hub audit list --action lease.revoke_failed --json | wc -l)" 1
+	same "$(cloop hub audit list --action lease.revoke_failed --json | jq -c '.detail | [.action, .decision, .error, .executor_id, .state, has("took_ms")]')" \
+		'["kill","deny","the directory is busy","container","failed",true]'
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -c '.detail | [.action, .executor_ids, .lease_id, .leases, .reason]')" \
+		"[\"kill\",[\"container\"],\"$lease\",1,\"PAT rotated\"]"
 	exits 1 renew "$lease"
 	same "$(jq -r '.error.code + " " + .error.message' <<< "$output" | sed -E 's/at .*Z/at TIME/')" \
 		"lease_over the lease $lease was revoked at TIME: PAT rotated"

@@ -41,9 +41,10 @@ static int check_signed(struct keyed *k, const struct store_grant *g, struct cl_
 		return -1;
 	if (known && seal_grant_verify(pub, g))
 		return 0;
-	(void)cl_fail(e, CL_EREFUSED, "the grant %s is not signed by this hub", g->id);
+	(void)cl_fail(e, CL_EREFUSED,
+		"the grant %s is not signed by this hub; find out who writes to state.db", g->id);
 	(void)cl_slug(e, "forged_grant");
-	return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", g->id);
+	return cl_fix(e, "cloop secret revoke %s", g->id);
 }
 
 static json_t *about(const struct store_grant *g, const char *what, const char *reason)

@@ -38,6 +38,29 @@ static int row_text(const struct store_audit *a, void *arg, struct cl_err *e)
 	return 0;
 }
 
+/* "24h" before now, or a moment. */
+static int parse_since(const struct cl_ctx *c, int64_t *since, struct cl_err *e)
+{
+	const char *text = cl_str(c, "since");
+	struct cl_err ignored;
+	int64_t n;
+
+	*since = 0;
+	if (!text)
+		return 0;
+	if (!cl_parse_time(text, "--since", &n, &ignored)) {
+		*since = n * 1000;
+		return 0;
+	}
+	if (cl_parse_duration(text, false, "--since", &n, e)) {
+		e->code = CL_EUSAGE;
+		return cl_fix(e, "write an age such as 24h, or a moment such as "
+				 "2026-01-31T09:00:00Z");
+	}
+	*since = sys_now_ms() - n;
+	return 0;
+}
+
 int cmd_hub_audit_list(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_hub struct hub h = HUB_INIT;
@@ -48,14 +71,13 @@ int cmd_hub_audit_list(struct cl_ctx *c, struct cl_err *e)
 		.entity_id = cl_str(c, "id"),
 		.project = cl_str(c, "project"),
 		.secret = cl_str(c, "secret"),
-		.since = cl_given(c, "since") ? sys_now_ms() - cl_int(c, "since", 0) : 0,
 		.limit = cl_int(c, "limit", 100),
 	};
 	cleanup_grant_row struct store_grant grant = STORE_GRANT_INIT;
 	struct cl_table t;
 	int rc;
 
-	if (hub_store_from_ctx(c, STORE_RO, &h, &s, e) ||
+	if (parse_since(c, &f.since, e) || hub_store_from_ctx(c, STORE_RO, &h, &s, e) ||
 		(cl_given(c, "grant") && store_grant_get(s, cl_str(c, "grant"), &grant, e)))
 		return -1;
 	f.grant_id = grant.id;

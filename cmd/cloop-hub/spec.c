@@ -99,10 +99,9 @@ static const struct cl_opt list_opts[] = {
 		.help = "only rows about this project",
 		.complete = CL_COMP_DIR},
 	{.name = "since",
-		.type = CL_DURATION,
+		.type = CL_STR,
 		.arg = "AGE",
-		.min = 1,
-		.help = "only rows no older than this, such as 24h"},
+		.help = "only rows no older than this, such as 24h, or since 2026-01-31T09:00:00Z"},
 	{0},
 };
 

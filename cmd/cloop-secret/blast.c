@@ -3,6 +3,7 @@
 #include "secret.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -90,10 +91,12 @@ static void print_grants(const struct blast *b)
 	(void)printf("  reaches %zu subject(s)\n", b->n);
 	json_array_foreach (b->grants, i, g) {
 		const char *until = json_string_value(json_object_get(g, "expires_at"));
+		cleanup_free char *subject =
+			cl_masked(json_string_value(json_object_get(g, "subject")));
+		cleanup_free char *summary =
+			cl_masked(json_string_value(json_object_get(g, "summary")));
 
-		(void)printf("    %s: %s; %s until %s\n",
-			json_string_value(json_object_get(g, "subject")),
-			json_string_value(json_object_get(g, "summary")),
+		(void)printf("    %s: %s; %s until %s\n", subject, summary,
 			json_string_value(json_object_get(g, "id")), until ? until : "revoked");
 	}
 }

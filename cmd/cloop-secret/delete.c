@@ -40,7 +40,7 @@ static int delete_row(struct keyed *k, const struct store_secret *r, const char 
 		.deleted_by = k->actor,
 		.cause = cause,
 		.reason = (char *)(uintptr_t)reason};
-	const struct store_end end = {k->now, k->actor, "secret_deleted", NULL};
+	const struct store_end end = {.at = k->now, .by = k->actor, .cause = "secret_deleted"};
 	const struct store_grant_filter its = {.secret_id = r->id};
 	struct taking taking = {.k = k};
 	bool won;

@@ -290,8 +290,10 @@ static int take_back(struct edit *x, struct cl_err *e)
 static int retire_old(struct edit *x, struct cl_err *e)
 {
 	bool widens = x->change != SEC_NARROWS, won;
-	const struct store_end end = {
-		x->g->k.now, x->g->k.actor, widens ? "superseded" : NULL, x->g->row.id};
+	const struct store_end end = {.at = x->g->k.now,
+		.by = x->g->k.actor,
+		.cause = widens ? "superseded" : NULL,
+		.successor = x->g->row.id};
 	json_t *detail = grant_audit(&x->old);
 
 	(void)json_object_set_new(detail, "reason",
@@ -331,8 +333,7 @@ static int find_old(struct edit *x, struct cl_err *e)
 	if (!known || !seal_grant_verify(pub, &x->old)) {
 		(void)cl_fail(e, CL_EREFUSED, "the grant %s is not signed by this hub", x->old.id);
 		(void)cl_slug(e, "forged_grant");
-		return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db",
-			x->old.id);
+		return cl_fix(e, "cloop secret revoke %s", x->old.id);
 	}
 	if (secret_find(&g->k, x->old.secret_id, &g->secret, e) || grant_view(&x->old, &v, e))
 		return -1;

@@ -224,10 +224,11 @@ json_t *secret_holder_json(const struct holder *h)
 void secret_print_holder(const struct holder *h, const char *indent, int64_t now)
 {
 	cleanup_free char *how = secret_how(h->how), *time = left(h->expires_at, now);
+	cleanup_free char *executor = cl_masked(*h->executor_id ? h->executor_id : "no executor");
+	cleanup_free char *project = cl_masked(*h->project ? h->project : "-");
 
 	(void)printf("%s%s on %s, project %s: %s; ", indent, h->run_id ? h->run_id : h->lease_id,
-		*h->executor_id ? h->executor_id : "no executor", *h->project ? h->project : "-",
-		*how ? how : "nothing secret");
+		executor, project, *how ? how : "nothing secret");
 	if (h->state == HOLDER_HOLDS)
 		(void)printf("lease ends in %s\n", time);
 	else

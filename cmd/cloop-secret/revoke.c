@@ -207,7 +207,9 @@ static int as_json(const struct revoking *r, struct cl_err *e)
 
 static int take_grant(struct revoking *r, const char *id, struct cl_err *e)
 {
-	const struct store_end end = {.at = r->k.now, .by = r->k.actor};
+	cleanup_free char *reason = cp_redact(cl_str_or(r->ctx, "reason", ""));
+	const struct store_end end = {
+		.at = r->k.now, .by = r->k.actor, .reason = *reason ? reason : NULL};
 
 	return store_grant_get(r->k.store, id, &r->grant, e) ||
 			       revoke_grant(r->k.store, &r->grant, &end, r->action, r->run_base,

@@ -229,10 +229,7 @@ static const struct cl_opt revoke_opts[] = {
 		.arg = "DURATION",
 		.def = "60s",
 		.help = "how long to wait for those who hold it"},
-	{.name = "reason",
-		.type = CL_STR,
-		.arg = "TEXT",
-		.help = "of a lease: why, for those who look for it"},
+	{.name = "reason", .type = CL_STR, .arg = "TEXT", .help = "why, for those who look for it"},
 	{0},
 };
 

@@ -2,6 +2,8 @@
 /* For each grant: delivered, or everything that keeps it from the requester and what changes that. */
 #include "dry.h"
 #include "base/mem.h"
+#include "base/text.h"
+#include "policy/secret/secret_kind.h"
 
 #include <string.h>
 
@@ -27,19 +29,24 @@ static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a)
 
 static void print_one(const struct lease_aimed *a, json_t *reasons)
 {
+	cleanup_free char *name = cl_masked(a->row.secret_name), *kind = cl_masked(a->row.kind);
+	cleanup_free char *subject = cl_masked(a->row.subject);
 	json_t *r;
 	size_t i;
 
-	(void)printf("%s %s (%s) to %s, %s\n", json_array_size(reasons) ? "✗" : "✓",
-		a->row.secret_name, a->row.kind, a->row.subject, a->row.id);
+	(void)printf("%s %s (%s) to %s, %s\n", json_array_size(reasons) ? "✗" : "✓", name, kind,
+		subject, a->row.id);
 	if (!json_array_size(reasons))
 		(void)printf("    delivered\n");
 	json_array_foreach (reasons, i, r) {
 		const char *fix = json_string_value(json_object_get(r, "remediation"));
+		cleanup_free char *said =
+			cl_masked(json_string_value(json_object_get(r, "reason")));
+		cleanup_free char *typed = cl_masked(fix ? fix : "");
 
-		(void)printf("    %s\n", json_string_value(json_object_get(r, "reason")));
+		(void)printf("    %s\n", said);
 		if (fix)
-			(void)printf("      fix: %s\n", fix);
+			(void)printf("      fix: %s\n", typed);
 	}
 }
 
@@ -63,18 +70,43 @@ static void answer(const struct dry *d, size_t *delivered)
 	}
 }
 
-static void none(const struct dry *d, const char *name)
+/* What a grant of that kind cannot be without, at its narrowest that holds as it is typed. */
+static const char *needed(const struct store_secret *s)
 {
+	static const struct {
+		enum sec_kind kind;
+		const char *flags;
+	} rows[] = {
+		{SEC_GITHUB_PAT, " --repos OWNER/NAME"},
+		{SEC_GITHUB_APP, " --repos OWNER/NAME"},
+		{SEC_KUBECONFIG, " --contexts '*'"},
+		{SEC_REGISTRY, " --registries '*'"},
+		{SEC_EGRESS_PROXY, " --hosts '*'"},
+		{SEC_LOCAL_REPO, " --repos '*'"},
+		{SEC_HOST_DEVICE, " --devices '*'"},
+		{SEC_HOST_INTERFACE, " --interfaces '*'"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++)
+		if (!strcmp(s->kind, sec_kinds[rows[i].kind].name))
+			return rows[i].flags;
+	return "";
+}
+
+static void none(const struct dry *d, const struct store_secret *s)
+{
+	cleanup_free char *to = cl_asprintf("project:%s", d->project), *word = cl_shell_word(to);
+	cleanup_free char *typed = cl_masked(word);
+
 	if (d->ctx->json)
 		return;
-	if (name)
+	if (s->id)
 		(void)printf("%s is not granted to anybody\n      fix: cloop secret grant %s --to "
-			     "project:%s\n",
-			name, name, d->project);
+			     "%s%s\n",
+			s->name, s->name, typed, needed(s));
 	else
-		(void)printf("there is no grant\n      fix: cloop secret grant SECRET --to "
-			     "project:%s\n",
-			d->project);
+		(void)printf(
+			"there is no grant\n      fix: cloop secret grant SECRET --to %s\n", typed);
 }
 
 int cmd_secret_why(struct cl_ctx *c, struct cl_err *e)
@@ -95,7 +127,7 @@ int cmd_secret_why(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	lease_case_build(&d.c);
 	if (!d.c.n)
-		none(&d, name ? secret.name : NULL);
+		none(&d, &secret);
 	answer(&d, &delivered);
 	return delivered ? 0 : 1;
 }

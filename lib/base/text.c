@@ -108,6 +108,14 @@ bool cl_all_in(const char *s, const char *set)
 	return *s && !s[strspn(s, set)];
 }
 
+char *cl_masked(const char *s)
+{
+	char *out = cl_strdup(s);
+
+	cl_mask(out, "");
+	return out;
+}
+
 char *cl_shell_word(const char *s)
 {
 	struct cl_buf b = CL_BUF_INIT;

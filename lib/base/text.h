@@ -27,6 +27,8 @@ size_t cl_utf8_cut(const char *s, size_t len, size_t max);
  * (U+202A-202E, U+2066-2069), and bytes that are not UTF-8.
  */
 void cl_mask(char *s, const char *keep);
+/* A copy of s that is fit for one line of a terminal: cl_mask with nothing kept; owned. */
+char *cl_masked(const char *s);
 /* s as a word that a POSIX shell reads back, in single quotes where it needs them; owned. */
 char *cl_shell_word(const char *s);
 /* True when every byte of s is one of the ASCII set; an empty s is false. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/audit.h"
+#include "base/credpat.h"
 #include "base/doc.h"
 #include "base/json_text.h"
 #include "base/mem.h"
@@ -109,6 +110,27 @@ int db_write_head(struct store *s, struct cl_err *e)
 	return 0;
 }
 
+/* What people and other programs wrote may have a credential in it; nothing else is theirs. */
+static char *detail_text(const json_t *detail)
+{
+	static const char *const theirs[] = {"reason", "error"};
+	json_t *clean = NULL;
+	char *text;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(theirs); i++) {
+		const char *said = json_string_value(json_object_get(detail, theirs[i]));
+		cleanup_free char *without = said ? cp_redact(said) : NULL;
+
+		if (!said || !strcmp(said, without))
+			continue;
+		clean = clean ? clean : json_copy((json_t *)(uintptr_t)detail);
+		(void)json_object_set_new(clean, theirs[i], cl_json_string(without));
+	}
+	text = cl_json_text(clean ? clean : detail);
+	json_decref(clean);
+	return text;
+}
+
 int store_audit_add(
 	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e)
 {
@@ -125,7 +147,7 @@ int store_audit_add(
 	a.entity = db_plain(row->entity ? row->entity : "");
 	a.entity_id = db_plain(row->entity_id ? row->entity_id : "");
 	a.project = db_plain(row->project ? row->project : "");
-	a.detail = row->detail ? cl_json_text(row->detail) : cl_strdup("{}");
+	a.detail = row->detail ? detail_text(row->detail) : cl_strdup("{}");
 	hash_row(&a, hash);
 	rc = db_insert(s, &table, &a, e);
 	a.prev = a.hash = NULL;

@@ -28,7 +28,8 @@ struct store_audit {
 /*
  * Appends one row, inside the caller's transaction where there is one: what changed and
  * the row that says so are then one. action is "noun.verb" ("run.start"). NULL
- * texts are ""; detail may be NULL ({}), is borrowed, and never holds a secret.
+ * texts are ""; detail may be NULL ({}), is borrowed, and never holds a secret: from its reason
+ * and its error, which others may have worded, what looks like a credential is taken out.
  */
 struct store_audit_row {
 	const char *actor, *action, *entity, *entity_id, *project;

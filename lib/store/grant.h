@@ -42,6 +42,7 @@ int store_grant_get(struct store *s, const char *id, struct store_grant *out, st
 struct store_end {
 	int64_t at;
 	const char *by, *cause, *successor; /* cause and successor may be NULL */
+	const char *reason;                 /* for the audit trail; may be NULL */
 };
 /* Once: *won false when it is revoked already. */
 int store_grant_revoke(

@@ -51,7 +51,8 @@ static char *grant_again(const struct sec_grant *g, const struct sec_requester *
 			g->constraints->list[l].n, ",");
 		cleanup_free char *quoted = cl_shell_word(list);
 
-		if (*list)
+		/* A list of branches would keep the new one from everybody, too. */
+		if (*list && (l != SEC_BRANCHES || g->kind != SEC_GITHUB_PAT))
 			cl_buf_addf(&b, " %s %s", sec_lists[l].flag, quoted);
 	}
 	if (g->constraints->writable)
@@ -96,7 +97,8 @@ static void judge_unguarded(const struct sec_grant *g, struct sec_reasons *out)
 			cl_asprintf("cloop hub grant unguarded %s --reason 'WHY'", g->id));
 }
 
-static void judge_branches(const struct sec_grant *g, struct sec_reasons *out)
+static void judge_branches(
+	const struct sec_grant *g, const struct sec_requester *r, struct sec_reasons *out)
 {
 	cleanup_free char *list = NULL;
 
@@ -110,7 +112,9 @@ static void judge_branches(const struct sec_grant *g, struct sec_reasons *out)
 			"(executors.git_proxy) can enforce, and a github_pat cannot be narrowed to "
 			"reading instead",
 			list),
-		cl_asprintf("use a github_app secret, or grant without --branches"));
+		/* What is over, or is not for them, is not edited. */
+		out->n ? grant_again(g, r)
+		       : cl_asprintf("cloop secret grant edit %s --branches ''", g->id));
 }
 
 void sec_grant_judge(const struct sec_grant *g, const struct sec_requester *r, int64_t now,
@@ -124,5 +128,5 @@ void sec_grant_judge(const struct sec_grant *g, const struct sec_requester *r, i
 		add(out, "subject", cl_strdup(why.p), grant_again(g, r));
 	judge_time(g, now, out);
 	judge_unguarded(g, out);
-	judge_branches(g, out);
+	judge_branches(g, r, out);
 }

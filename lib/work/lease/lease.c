@@ -40,9 +40,9 @@ static int forged(const struct store_grant *g, struct cl_err *e)
 {
 	(void)cl_fail(e, CL_EREFUSED,
 		"the grant is not signed by this hub: it was altered, or put into state.db by a "
-		"process without the key");
+		"process without the key; find out who writes to that file");
 	(void)cl_slug(e, "forged_grant");
-	return cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", g->id);
+	return cl_fix(e, "cloop secret revoke %s", g->id);
 }
 
 static struct lease_aimed *aim(void)

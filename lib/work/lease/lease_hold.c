@@ -99,6 +99,28 @@ static json_t *answer_json(const struct lease_answer *a)
 				 "env_stays", a->env_stays, "terminated", a->terminated);
 }
 
+struct asked {
+	const char *grant_id;
+	json_t *detail;
+	int64_t now;
+};
+
+/* What was asked of it, and how long it took to answer. */
+static int tell_asked(const struct store_hold *h, void *arg, struct cl_err *e)
+{
+	const struct asked *a = arg;
+
+	(void)e;
+	if (strcmp(h->grant_id, a->grant_id) != 0)
+		return 0;
+	if (h->action)
+		(void)json_object_set_new(a->detail, "action", json_string(h->action));
+	if (h->asked_at)
+		(void)json_object_set_new(a->detail, "took_ms",
+			json_integer(a->now > h->asked_at ? a->now - h->asked_at : 0));
+	return 0;
+}
+
 int lease_answer(struct store *s, const struct lease_actor *who, const char *id,
 	const char *grant_id, const struct lease_answer *a, struct cl_err *e)
 {
@@ -106,11 +128,14 @@ int lease_answer(struct store *s, const struct lease_actor *who, const char *id,
 	cleanup_lease_row struct store_lease l = STORE_LEASE_INIT;
 	json_t *result = answer_json(a);
 	cleanup_free char *text = cl_json_text(result);
+	struct asked asked = {grant_id, result, who->now};
 	bool won;
 
 	(void)json_object_set_new(result, "grant_id", json_string(grant_id));
 	(void)json_object_set_new(result, "decision", json_string(a->failed ? "deny" : "allow"));
+	(void)json_object_set_new(result, "state", json_string(a->failed ? "failed" : "revoked"));
 	if (store_begin(s, &t, e) || store_lease_get(s, id, &l, e) ||
+		store_hold_each(s, l.seq, tell_asked, &asked, e) ||
 		store_hold_answer(s, l.seq, grant_id, a->failed ? "failed" : "taken", text,
 			who->now, &won, e)) {
 		json_decref(result);

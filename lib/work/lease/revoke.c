@@ -69,25 +69,40 @@ static int audit(struct store *s, const struct lease_actor *who, const char *act
 	return rc;
 }
 
-static int name_lease(const struct store_holder *h, void *arg, struct cl_err *e)
+/* Each once: one lease may hold many grants, and an executor many leases. */
+static void add_once(json_t *list, const char *name)
+{
+	json_t *known;
+	size_t i;
+
+	json_array_foreach (list, i, known)
+		if (!strcmp(json_string_value(known), name))
+			return;
+	(void)json_array_append_new(list, cl_json_string(name));
+}
+
+static int name_holder(const struct store_holder *h, void *arg, struct cl_err *e)
 {
 	(void)e;
-	if (!strcmp(h->state, "taking"))
-		(void)json_array_append_new(arg, json_string(h->lease_id));
+	if (strcmp(h->state, "taking") != 0)
+		return 0;
+	add_once(json_object_get(arg, "lease_ids"), h->lease_id);
+	add_once(json_object_get(arg, "executor_ids"), h->executor_id);
 	return 0;
 }
 
 static int audit_sent(struct store *s, const struct lease_actor *who,
-	const struct store_holder_filter *f, const char *action, int64_t n, struct cl_err *e)
+	const struct store_holder_filter *f, const struct store_lease_end *end, int64_t n,
+	struct cl_err *e)
 {
-	json_t *names = json_array(), *detail;
+	json_t *detail = json_pack("{s:s*, s:s*, s:s, s:s*, s:I, s:[], s:[]}", "grant_id",
+		f->grant_id, "lease_id", f->lease_id, "action", end->action, "reason", end->reason,
+		"leases", (json_int_t)n, "lease_ids", "executor_ids");
 
-	if (store_holder_each(s, f, name_lease, names, e)) {
-		json_decref(names);
+	if (store_holder_each(s, f, name_holder, detail, e)) {
+		json_decref(detail);
 		return -1;
 	}
-	detail = json_pack("{s:s*, s:s*, s:s, s:I, s:o}", "grant_id", f->grant_id, "lease_id",
-		f->lease_id, "action", action, "leases", (json_int_t)n, "lease_ids", names);
 	return audit(s, who, "lease.revoke_sent", f->grant_id ? "grant" : "lease",
 		f->grant_id ? f->grant_id : f->lease_id, detail, e);
 }
@@ -102,7 +117,16 @@ int revoke_take(struct store *s, const char *grant_id, const struct store_lease_
 
 	if (store_grant_take(s, grant_id, end, n, e))
 		return -1;
-	return *n ? audit_sent(s, &who, &f, end->action, *n, e) : 0;
+	return *n ? audit_sent(s, &who, &f, end, *n, e) : 0;
+}
+
+static json_t *revoked(const struct store_grant *g, const char *reason)
+{
+	json_t *detail = grant_audit(g);
+
+	if (reason)
+		(void)json_object_set_new(detail, "reason", cl_json_string(reason));
+	return detail;
 }
 
 int revoke_grant(struct store *s, const struct store_grant *g, const struct store_end *end,
@@ -112,14 +136,14 @@ int revoke_grant(struct store *s, const struct store_grant *g, const struct stor
 	const struct store_lease_end lease = {.state = "revoked",
 		.at = end->at,
 		.by = end->by,
-		.reason = "its grants were revoked",
+		.reason = end->reason ? end->reason : "its grants were revoked",
 		.action = action};
 	cleanup_txn struct store_txn t = {0};
 
 	*n = 0;
 	if (store_begin(s, &t, e) || store_grant_revoke(s, g->id, end, was_live, e) ||
 		(*was_live && audit(s, &who, "secret.revoke", "secret", g->secret_id,
-				      grant_audit(g), e)) ||
+				      revoked(g, end->reason), e)) ||
 		revoke_take(s, g->id, &lease, n, e) || store_commit(&t, e))
 		return -1;
 	if (*n)
@@ -140,7 +164,7 @@ int revoke_lease(struct store *s, const struct store_lease *l, const struct leas
 	cleanup_txn struct store_txn t = {0};
 
 	if (store_begin(s, &t, e) || store_lease_end(s, l->id, &end, was_live, e) ||
-		(*was_live && audit_sent(s, who, &f, action, 1, e)) || store_commit(&t, e))
+		(*was_live && audit_sent(s, who, &f, &end, 1, e)) || store_commit(&t, e))
 		return -1;
 	if (*was_live)
 		revoke_tell(s, run_base);
