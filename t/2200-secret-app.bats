@@ -6,7 +6,7 @@ load lib/common
 load lib/forge
 
 setup_file() {
-	need openssl jq python3
+	need openssl jq python3 sqlite3
 	export F=$BATS_FILE_TMPDIR/forge
 	forge_start "$F"
 }
@@ -33,6 +33,9 @@ ask() {
 	{ jq -nc --arg ca "$F/ca.pem" "{secret: \"deploy-app\", ca_file: \$ca, timeout_ms: 20000} + $2"
 		printf '%s' "${3-$(forge_app "$F")}"; } | timeout 60 "$BIN/cloop-forge" "$1" --json
 }
+# answer, given : of what cloop-forge wrote, its answer, and the last token that it tells of.
+answer() { grep '^{' <<< "$output" | tail -n 1; }
+given() { grep '^+' <<< "$output" | tail -n 1 | cut -d ' ' -f 3; }
 one='{constraints: {repos: ["acme/tool"]}}'
 
 @test "installations: every account, its type, and all of its repositories or a chosen subset" {
@@ -80,8 +83,24 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	same "$(jq -c '[.repository_id, .full_name, .private]' <<< "$output" | head -n 1)" '[11,"acme/tool",true]'
 	modes "destroy 500"
 	exits 0 app repositories deploy-app
-	has "$stderr" "the token that read the list of repositories was not destroyed and lives until "
+	has "$stderr" "the token that read the list of repositories (metadata:read) was not destroyed: github_app secret"
+	has "$stderr" " at most, and each sweep asks again"
 	lacks "$stderr" ghs_
+	# It is queued with whatever it was asked for, and no sweep forgets it before GitHub has it destroyed.
+	same "$(cloop secret blast deploy-app --json | jq -r '.queued_tokens | length')" 1
+	modes
+	sqlite3 -cmd '.timeout 10000' "$hub/.cloop/state.db" "UPDATE token SET tried_at = tried_at - 60000"
+	same "$(cloop secret sweep --json | jq -c '[.tokens.destroyed, .tokens.queued]')" '[1,0]'
+	same "$(alive)" 0
+	same "$(audit github_app.token_destroy '.detail | .decision + " " + .secret_name' | xargs)" "allow deploy-app deny deploy-app"
+	# Without the key it cannot be sealed, and that is said.
+	forge_app "$F" > "$D/app.json"
+	modes "destroy 500"
+	exits 0 app repositories --file "$D/app.json"
+	has "$stderr" "each sweep asks again"
+	mv "$hub/cloop-secret-key" "$D/away"
+	exits 0 app repositories --file "$D/app.json"
+	has "$stderr" "at most, and no sweep can ask again: "
 }
 
 @test "many repositories come in pages, and each is there once" {
@@ -126,9 +145,9 @@ one='{constraints: {repos: ["acme/tool"]}}'
 @test "a token is exactly as wide as its grant, long and with dots, and can be destroyed" {
 	exits 0 ask mint '{constraints: {repos: ["acme/*"], permissions: ["contents:write"]}}'
 	same "$(jq -c '.asked' "$F/log" | tail -n 1)" '{"permissions":{"contents":"write"},"repository_ids":[13,11,12]}'
-	same "$(head -n 1 <<< "$output" | jq -c '[.host, .permissions, .scope, .repositories, .notes]')" \
+	same "$(answer | jq -c '[.host, .permissions, .scope, .repositories, .notes]')" \
 		"[\"forge.localhost:$(cat "$F/port")\",{\"contents\":\"write\",\"metadata\":\"read\"},{\"permissions\":{\"contents\":\"write\"},\"repository_ids\":[13,11,12]},[\"acme/Api\",\"acme/tool\",\"acme/web\"],[]]"
-	token=$(tail -n 1 <<< "$output")
+	token=$(given)
 	[[ $token == ghs_*.*.* && ${#token} -gt 400 ]]
 	same "$(alive)" 1
 	exits 0 ask revoke "{base_url: \"$(forge_url "$F")\"}" "$token"
@@ -144,7 +163,7 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	exits 0 ask mint '{constraints: {repos: ["*"], permissions: ["*"]}}'
 	same "$(calls)" "mint 201"
 	same "$(jq -c .asked "$F/log")" '{}'
-	same "$(head -n 1 <<< "$output" | jq -c .scope)" \
+	same "$(answer | jq -c .scope)" \
 		'{"permissions":{"contents":"write","issues":"read","metadata":"read"},"repository_ids":null}'
 	forget
 	exits 0 ask mint '{constraints: {repos: ["acme/tool"], permissions: ["contents:write"], branches: ["cloop/*"]}}'
@@ -162,7 +181,7 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	same "$(jq -c .asked "$F/log" | tail -n 1)" '{"permissions":{"contents":"write","metadata":"read"},"repository_ids":[11,12]}'
 	exits 0 again acme/web "$scope"
 	same "$(jq -c '.asked.repository_ids' "$F/log" | tail -n 1)" '[12]'
-	has "$(head -n 1 <<< "$output" | jq -r '.notes[0]')" "acme/tool is not in the new token"
+	has "$(answer | jq -r '.notes[0]')" "acme/tool is not in the new token"
 	exits 1 again acme/other "$scope"
 	same "$(jq -r .error.code <<< "$stderr")" github_scope
 	exits 1 again 'acme/*' '{repository_ids: null, permissions: {contents: "write"}}'
@@ -181,7 +200,8 @@ one='{constraints: {repos: ["acme/tool"]}}'
 		[ "$mode" != hang ] || budget='{timeout_ms: 3000}'
 		run --separate-stderr ask mint "$one + $budget"
 		if [ "$status" != "$want" ] || [ "$(jq -r .error.code <<< "$stderr")" != "$code" ] ||
-			[[ $(jq -r .error.message <<< "$stderr") != *"$piece"* ]] || [ -n "$output" ] ||
+			[[ $(jq -r .error.message <<< "$stderr") != *"$piece"* ]] || [ -n "$(answer)" ] ||
+			[ "$(grep -c '^+' <<< "$output")" != "$(grep -cx -e - <<< "$output")" ] ||
 			[ -z "$(jq -r '.error.remediation // ""' <<< "$stderr")" ] || [[ $stderr == *ghs_* ]]; then
 			echo "$mode: status $status, $stderr $output" >&2
 			bad=1

@@ -57,6 +57,7 @@ counts() { jq -c '[.destroyed, .queued, .lapsed]'; }
 not_plain() { if grep -rqaE 'ghs_|PRIVATE KEY' "$hub/.cloop"; then false; fi; }
 # Takes a lease whose token GitHub does not destroy.
 stuck() {
+	modes
 	take
 	over
 	modes "destroy ${1:-500}"
@@ -201,6 +202,53 @@ stuck() {
 	later
 	same "$(sweep | jq .destroyed)" 1
 	same "$(alive)" 0
+}
+
+# What the hub asks for its own sake, and what came otherwise than it was asked for.
+@test "a token that only read what there is, or came wider than it was asked for, is queued like the others" {
+	for which in "inventory" "wider"; do
+		cloop secret leases --json > "$D/before"
+		modes "destroy 500" "$([ $which = inventory ] || echo mint wider-level)"
+		take
+		if [ $which = inventory ]; then
+			has "$token" ghs_
+			same "$(queued) $(sql 'SELECT count(*) FROM token WHERE ends IS NOT NULL')" "2 1"
+			has "$(cloop hub audit list --action secret.lease --json | jq -r '.detail.notes[0] // empty')" \
+				"the token that read the list of repositories (metadata:read) was not destroyed"
+		else
+			has "$(jq -r '.refused[].reason' <<< "$output")" "with contents:admin, which was not asked for, and it is not used"
+			same "$(queued)" 2
+			has "$(sql "SELECT error FROM token")" "a token that was not as it was asked for was not destroyed"
+		fi
+		same "$(sql "SELECT DISTINCT grant_id || ' ' || tries FROM token WHERE ends IS NOT NULL")" "$id 1"
+		not_plain
+		# Who revokes the grant hears of it.
+		has "$(cloop secret blast deploy-app)" "queued: GitHub has not destroyed them yet"
+		[ $which != inventory ] || over
+		later
+		modes
+		cloop secret sweep >/dev/null
+		same "$(alive)$(queued)" 00
+		forget
+	done
+	has "$(ends)" "deny a token that was not as it was asked for was not destroyed: "
+	same "$(ends | grep -c '^allow it was not used')" 3
+	cloop hub audit verify
+}
+
+@test "who speaks to GitHub is killed with a token in hand: it is queued, and ended by the next sweep" {
+	modes "repositories wait"
+	"$D/bin/leasetool" take "$hub" "$app" container $RUN > "$D/out" 2>&1 3>&- &
+	asked() { [[ $(calls) == *"repositories 0"* ]]; }
+	wait_for asked
+	kill -KILL "$(pgrep -P "$(pgrep -P $!)")"
+	wait $! || true
+	has "$(jq -r '.refused[].reason' "$D/out")" "cloop-forge mint ended with status 137"
+	same "$(queued)$(sql 'SELECT tries FROM token')" 10
+	touch "$F/go"
+	modes
+	same "$(sweep | jq .destroyed)" 1
+	same "$(alive)$(queued)" 00
 }
 
 @test "a row that was altered opens nowhere, and nobody but GitHub is sent a token" {

@@ -2,8 +2,13 @@
 /*
  * The part of cloop that speaks to GitHub (DECISIONS D15), run by lib/work/forge.c. Standard input
  * is one line of JSON without secrets, and behind it the secret itself: the payload of a github_app,
- * or a token. Standard output is one line of JSON, and behind it the token that was minted. So
- * neither is in arguments, in the environment or in a tree of JSON.
+ * or a token. So neither is in arguments, in the environment or in a tree of JSON. Standard output is
+ * lines, so that whoever asked knows of each token from GitHub's answer on, whatever becomes of us:
+ *
+ *	+EXPIRES URL TOKEN  GitHub gave it (Unix seconds, 0: it did not say); it is not looked at yet
+ *	-                   the last of them is destroyed
+ *	!WHY                it is not
+ *	{...}               the answer; of a mint, it is about the last of them
  */
 #ifndef CLOOP_FORGE_H
 #define CLOOP_FORGE_H
@@ -56,16 +61,15 @@ int forge_ask(struct forge *f, const struct forge_call *call, struct http_answer
 
 /* The App's signature, made at the first use; NULL with *e filled. */
 const char *forge_jwt(struct forge *f, struct cl_err *e);
+/* Writes to who asked; CL_EOS when nobody is there any more. */
+int forge_put(const char *p, size_t len, struct cl_err *e);
 /* Asks for a token and holds the answer to the scope; one that is not held is destroyed. */
 int forge_token(
 	struct forge *f, const struct gh_scope *scope, struct gh_token *out, struct cl_err *e);
 /* Destroys a token; CL_EUNAVAIL and the like when GitHub did not say that it did. */
 int forge_destroy(struct forge *f, const char *token, struct cl_err *e);
-/*
- * All repositories of the installation, by a token of its own that may read metadata only and is
- * destroyed before this returns; when it could not be, `notes` says so.
- */
-int forge_inventory(
-	struct forge *f, struct gh_repositories *out, struct cl_strv *notes, struct cl_err *e);
+/* All repositories of the installation, by a token of its own that may read metadata only and is
+ * destroyed before this returns, where GitHub does it. */
+int forge_inventory(struct forge *f, struct gh_repositories *out, struct cl_err *e);
 
 #endif

@@ -53,21 +53,16 @@ int cmd_forge_repositories(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_forge struct forge f = FORGE_INIT;
 	cleanup_gh_repositories struct gh_repositories all = GH_REPOSITORIES_INIT;
-	cleanup_strv struct cl_strv notes = CL_STRV_INIT;
-	json_t *list, *said;
+	json_t *list;
 
 	(void)c;
-	if (forge_read(&f, e) || forge_read_app(&f, true, e) ||
-		forge_inventory(&f, &all, &notes, e))
+	if (forge_read(&f, e) || forge_read_app(&f, true, e) || forge_inventory(&f, &all, e))
 		return -1;
 	list = json_array();
-	said = json_array();
 	for (size_t i = 0; i < all.n; i++)
 		(void)json_array_append_new(list,
 			json_pack("{s:I, s:s, s:b}", "repository_id", (json_int_t)all.v[i].id,
 				"full_name", all.v[i].full_name, "private", all.v[i].private));
-	for (size_t i = 0; i < notes.n; i++)
-		(void)json_array_append_new(said, cl_json_string(notes.v[i]));
-	cl_take_json(json_pack("{s:o, s:o}", "repositories", list, "notes", said));
+	cl_take_json(json_pack("{s:o}", "repositories", list));
 	return 0;
 }

@@ -4,10 +4,8 @@
 #include "forge.h"
 #include "policy/secret/secret_pattern.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define NAMES 5 /* of repositories, in a refusal */
 
@@ -54,7 +52,7 @@ static int find_scope(struct mint *m, struct cl_err *e)
 {
 	bool named = m->again ? m->was.nids > 0 : !sec_repos_all(&m->constraints.list[SEC_REPOS]);
 
-	if (named && forge_inventory(m->f, &m->have, &m->notes, e))
+	if (named && forge_inventory(m->f, &m->have, e))
 		return -1;
 	if (!m->again)
 		return gh_scope_of(&m->constraints, &m->have, m->f->name, &m->scope, e);
@@ -121,28 +119,12 @@ static char *about(struct mint *m)
 	return text;
 }
 
-static int put(const char *p, size_t len, struct cl_err *e)
-{
-	while (len) {
-		ssize_t n = write(STDOUT_FILENO, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return cl_fail_sys(e, CL_EOS, errno, "nobody took the token");
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static int answer(struct mint *m, struct cl_err *e)
 {
 	cleanup_free char *text = about(m);
 	struct cl_err ignored;
 
-	if (!put(text, strlen(text), e) && !put("\n", 1, e) &&
-		!put(m->token.token.p, m->token.token.len, e))
+	if (!forge_put(text, strlen(text), e) && !forge_put("\n", 1, e))
 		return 0;
 	(void)forge_destroy(m->f, m->token.token.p, &ignored);
 	return -1;

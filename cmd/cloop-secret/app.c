@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "policy/secret/secret_github.h"
 #include "secret.h"
-#include "work/forge.h"
+#include "work/token.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +80,21 @@ static json_t *about(const struct app *a, const char *what)
 	return o;
 }
 
+/* A token that was asked for on the way and is not destroyed is told of, whatever came of it. */
+static int discover(struct app *a, enum forge_list what, struct cl_err *e)
+{
+	cleanup_forge_lefts struct forge_lefts left = FORGE_LEFTS_INIT;
+	const struct token_of of = {"", a->id ? a->id : "", a->name};
+	cleanup_strv struct cl_strv notes = CL_STRV_INIT;
+	int rc = forge_discover(&a->k, what, a->name, (const char *)a->payload.p, a->payload.len,
+		&a->answer, &left, e);
+
+	token_keep_left(&a->k, &left, &of, &notes);
+	for (size_t i = 0; i < notes.n; i++)
+		cl_warn(a->ctx, "%s", notes.v[i]);
+	return rc;
+}
+
 static int ask(struct app *a, enum forge_list what, const char *word, struct cl_err *e)
 {
 	const char *file = cl_str(a->ctx, "file"), *ref = cl_operand(a->ctx, 0);
@@ -93,8 +108,7 @@ static int ask(struct app *a, enum forge_list what, const char *word, struct cl_
 	if ((ref ? open_stored(a, ref, e) : read_file(a, file, e)) ||
 		look(a, what == FORGE_REPOSITORIES, e))
 		return -1;
-	if (forge_discover(&a->k, what, a->name, (const char *)a->payload.p, a->payload.len,
-		    &a->answer, e))
+	if (discover(a, what, e))
 		return secret_deny(
 			&a->k, "secret.access_check", a->id ? a->id : "", about(a, word), e);
 	return keyed_audit(
@@ -210,8 +224,6 @@ int cmd_secret_app_repositories(struct cl_ctx *c, struct cl_err *e)
 
 	if (ask(&a, FORGE_REPOSITORIES, "repositories", e))
 		return -1;
-	json_array_foreach (json_object_get(a.answer, "notes"), i, o)
-		cl_warn(c, "%s", json_string_value(o));
 	list = json_object_get(a.answer, "repositories");
 	if (!c->json)
 		print_repositories(list);

@@ -16,6 +16,8 @@
  *	offer.token_expires_at = t.expires_at;
  *	... keep t.scope, t.base_url and t.expires_at with the lease; none of them is secret
  *
+ * In any case: what is in t.left is to be kept (token_keep_left).
+ *
  * While it lives, when forge_token_due() says so: the same with `scope` set. After that the new token
  * is renamed over the file, and the old one destroyed once nobody uses it. When it fails and
  * forge_retry() is true, the present token stays and the next minute tries again; else the grant's
@@ -48,6 +50,21 @@ struct forge_grant {
 	int64_t timeout_ms; /* for all that GitHub is asked; 0: two minutes */
 };
 
+/* A token that GitHub gave and nobody uses, which it has not destroyed. */
+struct forge_left {
+	struct seal_buf token;
+	char *base_url;
+	int64_t expires_at; /* Unix seconds, as GitHub says; 0: it does not */
+	char *why; /* GitHub was asked to destroy it, and this came of it; NULL: it was not */
+};
+struct forge_lefts {
+	struct forge_left *v;
+	size_t n, cap;
+};
+#define FORGE_LEFTS_INIT ((struct forge_lefts){0})
+void forge_lefts_release(struct forge_lefts *l);
+#define cleanup_forge_lefts __attribute__((cleanup(forge_lefts_release)))
+
 struct forge_token {
 	struct seal_buf token;
 	int64_t expires_at; /* Unix seconds, as GitHub says */
@@ -56,15 +73,17 @@ struct forge_token {
 	char *host;                  /* the one web host that it is for */
 	json_t *scope;               /* {"repository_ids", "permissions"}: for the next one */
 	struct cl_strv repositories; /* full names; none: all of the installation */
-	struct cl_strv notes;        /* what somebody should know: for the journal */
+	struct cl_strv notes;        /* what somebody should know: for the audit trail */
+	struct forge_lefts left;     /* of this asking, whether or not there is a token */
 };
 #define FORGE_TOKEN_INIT ((struct forge_token){0})
 void forge_token_release(struct forge_token *t);
 #define cleanup_forge_token __attribute__((cleanup(forge_token_release)))
 
 /*
- * Asks for a token. It is exactly as wide as was asked; one that came wider was destroyed. Slugs are
- * those of policy/secret/github_api.h and wire/http.h. CL_EREFUSED for what another try does not change.
+ * Asks for a token. It is exactly as wide as was asked; one that came wider was destroyed, or is in
+ * out->left, which is filled also when this fails. Slugs are those of policy/secret/github_api.h and
+ * wire/http.h. CL_EREFUSED for what another try does not change.
  */
 int forge_token_mint(
 	struct keyed *k, const struct forge_grant *g, struct forge_token *out, struct cl_err *e);
@@ -99,10 +118,10 @@ enum forge_list { FORGE_INSTALLATIONS, FORGE_REPOSITORIES };
 /*
  * What GitHub says of an App: {"installations": [{installation_id, account, type, repositories,
  * suspended_at, permissions}]}, for which the payload may lack installation_id, or {"repositories":
- * [{repository_id, full_name, private}], "notes"}. secret_name is "" for credentials that are not
- * stored. *out is owned.
+ * [{repository_id, full_name, private}]}. secret_name is "" for credentials that are not stored. *out
+ * is owned; *left is filled also when this fails.
  */
 int forge_discover(struct keyed *k, enum forge_list what, const char *secret_name,
-	const char *payload, size_t len, json_t **out, struct cl_err *e);
+	const char *payload, size_t len, json_t **out, struct forge_lefts *left, struct cl_err *e);
 
 #endif

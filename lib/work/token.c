@@ -21,16 +21,17 @@
 /* ---- a new one ---- */
 
 /* The address, a newline, the token. */
-static int payload(const struct forge_token *t, struct seal_buf *out, struct cl_err *e)
+static int payload(
+	const char *base_url, const struct seal_buf *token, struct seal_buf *out, struct cl_err *e)
 {
-	size_t n = strlen(t->base_url);
+	size_t n = strlen(base_url);
 
-	if (seal_buf_make(out, n + 1 + t->token.len, e))
+	if (seal_buf_make(out, n + 1 + token->len, e))
 		return -1;
-	memcpy(out->p, t->base_url, n);
+	memcpy(out->p, base_url, n);
 	out->p[n] = '\n';
-	memcpy(out->p + n + 1, t->token.p, t->token.len);
-	out->len = n + 1 + t->token.len;
+	memcpy(out->p + n + 1, token->p, token->len);
+	out->len = n + 1 + token->len;
 	return 0;
 }
 
@@ -53,29 +54,50 @@ static int put(struct keyed *k, struct store_token *row, const struct seal_buf *
 /* GitHub's live an hour; as much again for clocks that differ. A server may say what it likes. */
 #define LIVES_MS (2 * 3600 * INT64_C(1000))
 
-int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_id,
-	const char *secret_id, const char *secret_name, struct cl_err *e)
+static int64_t end_by(int64_t expires_at, int64_t now)
 {
-	cleanup_token_row struct store_token row = STORE_TOKEN_INIT;
-	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
-	int64_t now = sys_now_ms(), ends = t->expires_at * 1000;
-	char id[32], sum[CL_SHA256_HEX];
-	bool won = false;
+	int64_t most = now + LIVES_MS;
 
-	if (sys_new_id("tok_", 24, id, sizeof(id), e) || payload(t, &plain, e))
-		return -1;
-	cl_sha256_hex(t->token.p, t->token.len, sum);
-	row = (struct store_token){.id = cl_strdup(id),
-		.sum = cl_strdup(sum),
-		.grant_id = cl_strdup(grant_id),
-		.secret_id = cl_strdup(secret_id),
-		.secret_name = cl_strdup(secret_name),
+	return expires_at > 0 && expires_at < most / 1000 ? expires_at * 1000 : most;
+}
+
+static struct store_token row_of(
+	const struct seal_buf *token, int64_t expires_at, const struct token_of *of)
+{
+	int64_t now = sys_now_ms();
+	char sum[CL_SHA256_HEX];
+
+	cl_sha256_hex(token->p, token->len, sum);
+	return (struct store_token){.sum = cl_strdup(sum),
+		.grant_id = cl_strdup(of->grant_id),
+		.secret_id = cl_strdup(of->secret_id),
+		.secret_name = cl_strdup(of->secret_name),
 		.created_at = now,
-		.expires_at = ends < now + LIVES_MS ? ends : now + LIVES_MS};
+		.expires_at = end_by(expires_at, now)};
+}
+
+static int keep(struct keyed *k, const char *base_url, const struct seal_buf *token,
+	struct store_token *row, struct cl_err *e)
+{
+	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
+	bool won = false;
+	char id[32];
+
+	if (sys_new_id("tok_", 24, id, sizeof(id), e) || payload(base_url, token, &plain, e))
+		return -1;
+	row->id = cl_strdup(id);
 	for (int i = 0; i < TRIES && !won; i++)
-		if (put(k, &row, &plain, &won, e))
+		if (put(k, row, &plain, &won, e))
 			return -1;
 	return won ? 0 : cl_fail(e, CL_EBUSY, "the keys rotate too fast; try again");
+}
+
+int token_keep(
+	struct keyed *k, const struct forge_token *t, const struct token_of *of, struct cl_err *e)
+{
+	cleanup_token_row struct store_token row = row_of(&t->token, t->expires_at, of);
+
+	return keep(k, t->base_url, &t->token, &row, e);
 }
 
 /* ---- one that ends ---- */
@@ -272,6 +294,55 @@ int token_replay(struct keyed *k, const struct store_token_filter *f,
 	rc = store_token_each(k->store, f, one, &r, e);
 	cl_strv_release(&r.silent);
 	return rc;
+}
+
+/* ---- one that nobody uses ---- */
+
+/* As after a first try, where there was one; told of then. */
+static int keep_left(struct keyed *k, const struct forge_left *l, struct store_token *row,
+	const char *told, struct cl_err *e)
+{
+	cleanup_txn struct store_txn txn = {0};
+	const struct forge_end end = end_of(row);
+
+	row->ends = cl_strdup("it was not used");
+	row->error = cl_strdup_null(l->why);
+	row->tries = l->why != NULL;
+	row->tried_at = l->why ? row->created_at : 0;
+	if (!token_ring(k, e) || store_begin(k->store, &txn, e) ||
+		keep(k, l->base_url, &l->token, row, e) ||
+		(l->why && forge_token_write(k, &end, told, e)))
+		return -1;
+	return store_commit(&txn, e);
+}
+
+static void keep_one(struct keyed *k, const struct forge_left *l, const struct token_of *of,
+	struct cl_strv *notes)
+{
+	cleanup_token_row struct store_token row = row_of(&l->token, l->expires_at, of);
+	const char *why = l->why ? l->why : "a token that GitHub gave was not taken";
+	const struct forge_end end = end_of(&row);
+	cleanup_free char *told = NULL, *lost = NULL;
+	struct cl_err e, ignored;
+	char when[32];
+
+	cl_format_time(row.expires_at / 1000, when);
+	told = cl_asprintf("%s; it lives until %s at most, and each sweep asks again", why, when);
+	if (!keep_left(k, l, &row, told, &e)) {
+		cl_strv_add(notes, told);
+		return;
+	}
+	lost = cl_asprintf(
+		"%s; it lives until %s at most, and no sweep can ask again: %s", why, when, e.msg);
+	(void)forge_token_write(k, &end, lost, &ignored);
+	cl_strv_add(notes, lost);
+}
+
+void token_keep_left(struct keyed *k, const struct forge_lefts *left, const struct token_of *of,
+	struct cl_strv *notes)
+{
+	for (size_t i = 0; i < left->n; i++)
+		keep_one(k, &left->v[i], of, notes);
 }
 
 /* ---- waiting ---- */

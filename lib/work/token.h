@@ -15,8 +15,17 @@
  * Seals and writes down what GitHub just gave, in a transaction of its own: from here on it is found
  * by its sum (SHA-256, hex) and destroyed, unless a lease stands on it. Needs the key (keyed_open).
  */
-int token_keep(struct keyed *k, const struct forge_token *t, const char *grant_id,
-	const char *secret_id, const char *secret_name, struct cl_err *e);
+struct token_of {
+	const char *grant_id, *secret_id, *secret_name; /* "" where there is none */
+};
+int token_keep(
+	struct keyed *k, const struct forge_token *t, const struct token_of *of, struct cl_err *e);
+/*
+ * The same for those that GitHub gave and nobody uses: queued at once, as far as the key is at hand. A
+ * line of each is added to notes, and an audit row says so where GitHub was asked to destroy it.
+ */
+void token_keep_left(struct keyed *k, const struct forge_lefts *left, const struct token_of *of,
+	struct cl_strv *notes);
 
 /* A token as its holder gave it back, for who has no key to open the sealed one with. Borrowed. */
 struct token_given {

@@ -153,6 +153,7 @@ static int ask(
 		.len = a->payload.len,
 		.constraints = &a->view.constraints,
 		.timeout_ms = ONE_MS};
+	const struct token_of of = {a->row.id, a->row.secret_id, a->row.secret_name};
 	json_t *scope = s ? json_loads(s->row.scope, JSON_REJECT_DUPLICATES, NULL) : NULL;
 	int64_t now = sys_mono_ms();
 	int rc;
@@ -164,10 +165,12 @@ static int ask(
 	g.scope = scope;
 	rc = forge_token_mint(c->k, &g, &a->app, e);
 	json_decref(scope);
+	token_keep_left(c->k, &a->app.left, &of, &a->app.notes);
+	forge_lefts_release(&a->app.left);
 	if (rc)
 		return -1;
 	/* Nobody else knows of it: what cannot be written down is not used. */
-	if (token_keep(c->k, &a->app, a->row.id, a->row.secret_id, a->row.secret_name, e)) {
+	if (token_keep(c->k, &a->app, &of, e)) {
 		drop_new(c, a, "it could not be written down");
 		forge_token_release(&a->app);
 		return -1;

@@ -40,6 +40,7 @@ static void who_asked(json_t *detail, const struct lease_case *c, const struct s
 /* How wide a token was asked for, and until when it is good. */
 static void about_token(const struct lease_aimed *a, json_t *detail)
 {
+	json_t *notes = NULL;
 	char when[32];
 
 	if (!a->app_new)
@@ -47,6 +48,11 @@ static void about_token(const struct lease_aimed *a, json_t *detail)
 	cl_format_time(a->app.expires_at, when);
 	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
 	(void)json_object_set(detail, "token_scope", a->app.scope);
+	for (size_t i = 0; i < a->app.notes.n; i++) {
+		if (!notes)
+			(void)json_object_set_new(detail, "notes", notes = json_array());
+		(void)json_array_append_new(notes, cl_json_string(a->app.notes.v[i]));
+	}
 }
 
 static json_t *of_grant(const struct lease_aimed *a)
