@@ -95,13 +95,38 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	has "$output" "env:         API_KEY"
 	lacks "$output" WEBHOOK
 	lacks "$output" abc
-	printf 'API_KEY=abc\nB=d\n' | mint lines --kind env
-	granted lines --to "project:$app" --env-keys API_KEY
+	echo '{"no-name":"x"}' | mint odd --kind env
+	granted odd --to "project:$app"
 	exits 0 lease
-	has "$output" "✗ lines (grant_"
-	has "$output" "API_KEY"
+	has "$output" "✗ odd (grant_"
 	exits 0 lease --json
-	jq -e '(.materials | length == 1) and (.refused[0] | .secret_name == "lines" and (.remediation | length > 0))' <<< "$output"
+	jq -e '(.materials | length == 1) and (.refused[0] | .secret_name == "odd" and (.remediation | length > 0))' <<< "$output"
+}
+
+@test "a variable that the payload does not have is refused when it is granted, with those it has" {
+	vars
+	exits 1 grant app-env --to "project:$app" --env-keys API_KEYS
+	has "$stderr" "env secret app-env has no key matching API_KEYS: it has API_KEY, WEBHOOK_SECRET"
+	has "$stderr" "fix: write --env-keys API_KEY;"
+	lacks "$stderr" abc
+	exits 1 grant app-env --to "project:$app" --env-keys API_KEY,OTHER
+	has "$stderr" "no key matching OTHER: it has"
+	exits 0 cloop hub audit list -n 1 --json
+	jq -e '.action == "secret.grant" and .detail.decision == "deny"' <<< "$output"
+	g=$(granted app-env --to "project:$app" --env-keys API_KEY)
+	exits 1 cloop secret grant edit "$g" --env-keys NOT_THERE
+	has "$stderr" "no key matching NOT_THERE"
+	# Lines are one value, and that is said when they are stored and when they are granted.
+	printf 'API_KEY=abc\nB=d\n' > "$D/lines"
+	exits 0 cloop secret mint lines --kind env --file "$D/lines"
+	has "$stderr" "NAME=VALUE"
+	exits 1 grant lines --to "project:$app" --env-keys API_KEY
+	has "$stderr" "one value, LINES"
+	has "$stderr" "fix: write --env-keys LINES;"
+	exits 0 grant lines --to "project:$app" --env-keys LINES
+	# Of what cannot be opened now the lease is the judge.
+	sql "update secret set sealed = 'AAAA' where name = 'app-env'"
+	exits 0 grant app-env --to "project:$app" --env-keys NOT_THERE
 }
 
 @test "several tokens are delivered as one directory, the one without a wildcard first" {

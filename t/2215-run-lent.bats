@@ -218,12 +218,13 @@ ${1-ro,nosuid,nodev,
 }
 
 @test "what is refused is named with its reason, and the rest is lent" {
-	g=$(cloop secret grant app-env --to executor:container --env-keys NOT_THERE --json | jq -r .id)
+	echo '{"no-name":"x"}' | cloop secret mint odd-env >/dev/null 2>&1
+	g=$(cloop secret grant odd-env --to executor:container --json | jq -r .id)
 	exits 0 run_in -- sh -c 'echo ${#API_KEY}'
 	cloop secret revoke "$g" >/dev/null
 	same "$output" 19
-	has "$stderr" "app-env ($g) is not lent to this run"
-	has "$stderr" NOT_THERE
+	has "$stderr" "odd-env ($g) is not lent to this run"
+	has "$stderr" "no name that a variable can have"
 	all_gone
 }
 

@@ -36,7 +36,8 @@ int cmd_secret_names(struct cl_ctx *c, struct cl_err *e);
 void secret_print_of(const struct store_secret *r, char out[SEC_FINGERPRINT]);
 /*
  * What an allowlist of local_repo, host_device or host_interface opens on this host: nothing at
- * all is CL_EREFUSED (DECISIONS K4). Other kinds, and a root that is on another host, pass.
+ * all is CL_EREFUSED (DECISIONS K4), as is a variable that an env payload does not have. Other
+ * kinds, a root that is on another host, and variables under a key that is not at hand pass.
  */
 int secret_matches(struct keyed *k, const struct store_secret *r, enum sec_kind kind,
 	const struct sec_constraints *c, struct cl_err *e);

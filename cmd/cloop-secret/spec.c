@@ -154,7 +154,7 @@ static const struct cl_opt grant_opts[] = {
 
 static const struct cl_exit grant_exits[] = {
 	{0, "granted"},
-	{1, "refused: it would open nothing on this host, or everybody's use of a personal secret"},
+	{1, "refused: it would open nothing, or everybody's use of a personal secret"},
 	{0},
 };
 

@@ -22,6 +22,19 @@ static int match_repos(const struct store_secret *r, const struct seal_buf *payl
 	return sec_local_select(&c->list[SEC_REPOS], &names, r->name, &chosen, e);
 }
 
+/* A payload that cannot be opened now is judged by the lease. */
+static int match_env(struct keyed *k, const struct store_secret *r, const struct sec_constraints *c,
+	struct cl_err *e)
+{
+	cleanup_seal struct seal_buf payload = SEAL_BUF_INIT;
+	struct cl_err ignored;
+
+	if (!c->list[SEC_ENV_KEYS].n || secret_open(k, r, &payload, &ignored))
+		return 0;
+	return sec_env_has(
+		&c->list[SEC_ENV_KEYS], r->name, (const char *)payload.p, payload.len, e);
+}
+
 int secret_matches(struct keyed *k, const struct store_secret *r, enum sec_kind kind,
 	const struct sec_constraints *c, struct cl_err *e)
 {
@@ -31,6 +44,8 @@ int secret_matches(struct keyed *k, const struct store_secret *r, enum sec_kind 
 						 few = SEC_INTERFACES_INIT;
 	const char *text;
 
+	if (kind == SEC_ENV)
+		return match_env(k, r, c, e);
 	if (kind != SEC_LOCAL_REPO && kind != SEC_HOST_DEVICE && kind != SEC_HOST_INTERFACE)
 		return 0;
 	if (secret_open(k, r, &payload, e))

@@ -122,6 +122,44 @@ void test_env__one_row_a_payload(void)
 	}
 }
 
+void test_env__what_it_has_is_said(void)
+{
+	static const struct {
+		const char *payload, *says, *fix, *grant_fix;
+	} rows[] = {
+		{"API_KEY=value\n", "it is no JSON object of names to values, but one value, X",
+			"or: cloop secret grant edit x --env-keys X", "write --env-keys X;"},
+		{"{\"z\":\"\",\"API_KEYS\":\"c\"}", "it has API_KEYS, z",
+			"cloop secret grant edit x --env-keys API_KEYS",
+			"write --env-keys API_KEYS;"},
+		{"{\"b\":\"\",\"a\":\"c\"}", "it has a, b", "--env-keys a,b",
+			"write --env-keys a,b;"},
+		{"{\"ghp_abcdefghijklmnopqrstuvwxyz0123456789\":\"c\"}", "it has [redacted]",
+			"--env-keys [redacted]", "write --env-keys [redacted];"},
+		{"{\"a-b\":\"c\"}", "no key matching API_KEY", "mint a JSON object",
+			"mint a JSON object"},
+	};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(rows); i++) {
+		cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
+		struct made m;
+		struct sec_offer o;
+		struct cl_err e;
+
+		make(&m, &o, "x", "env", "{\"env_keys\":[\"API_KEY\"]}", rows[i].payload);
+		sec_lease_build(&o, 1, NOW, &l);
+		CHECK_INT(l.nrefused, 1);
+		CHECK_HAS(l.refused[0].error.msg, rows[i].says);
+		CHECK_HAS(l.refused[0].error.fix, rows[i].fix);
+		CHECK_INT(sec_env_has(&m.constraints.list[SEC_ENV_KEYS], "x", o.payload, o.len, &e),
+			-1);
+		CHECK_HAS(e.msg, rows[i].says);
+		CHECK_HAS(e.fix, rows[i].grant_fix);
+		CHECK_INT(e.code, CL_EREFUSED);
+		unmake(&m, 1);
+	}
+}
+
 void test_pat__as_the_guide_lists_it(void)
 {
 	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;

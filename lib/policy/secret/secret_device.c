@@ -325,9 +325,12 @@ static int by_name(const void *a, const void *b)
 int sec_devices_select(const struct sec_devices *all, const struct cl_strv *patterns, bool writable,
 	const char *secret, struct sec_devices *out, struct cl_err *e)
 {
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
 	for (size_t i = 0; i < all->n; i++) {
 		const struct sec_device *d = &all->v[i];
 
+		cl_strv_add(&names, d->name);
 		if (!sec_name_allowed(patterns, d->name))
 			continue;
 		out->v = cl_grow(out->v, &out->cap, out->n + 1, sizeof(*out->v));
@@ -336,7 +339,7 @@ int sec_devices_select(const struct sec_devices *all, const struct cl_strv *patt
 	}
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_name);
-	return sec_selected(out->n, MAX, "devices", "--devices", patterns, secret, e);
+	return sec_selected(out->n, MAX, "devices", "--devices", patterns, &names, secret, e);
 }
 
 void sec_devices_keep(struct sec_devices *d, const struct cl_strv *names)

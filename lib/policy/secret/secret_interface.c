@@ -291,12 +291,16 @@ static void take_copy(struct sec_interfaces *out, const struct sec_interface *i)
 int sec_interfaces_select(const struct sec_interfaces *all, const struct cl_strv *patterns,
 	const char *secret, struct sec_interfaces *out, struct cl_err *e)
 {
-	for (size_t i = 0; i < all->n; i++)
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+
+	for (size_t i = 0; i < all->n; i++) {
+		cl_strv_add(&names, all->v[i].name);
 		if (sec_name_allowed(patterns, all->v[i].name))
 			take_copy(out, &all->v[i]);
+	}
 	if (out->n)
 		qsort(out->v, out->n, sizeof(*out->v), by_name);
-	if (sec_selected(out->n, MAX, "interfaces", "--interfaces", patterns, secret, e))
+	if (sec_selected(out->n, MAX, "interfaces", "--interfaces", patterns, &names, secret, e))
 		return -1;
 	for (size_t i = 0; i < out->n; i++)
 		for (size_t k = 0; k < i; k++) {

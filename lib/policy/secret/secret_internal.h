@@ -27,9 +27,18 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 	int (*fn)(void *ctx, const char *line, unsigned no, struct cl_err *e), void *ctx,
 	struct cl_err *e);
 
-/* The last word on a selection of n things: none and more than max are CL_EREFUSED. */
+/* Adds names of a payload to an empty text as a message says them: "a, b and 3 more". */
+void sec_names_said(const struct cl_strv *names, struct cl_buf *out);
+/*
+ * The last word on a selection of n things of `all` that there are: none and more than max are
+ * CL_EREFUSED.
+ */
 int sec_selected(size_t n, size_t max, const char *what, const char *flag,
-	const struct cl_strv *patterns, const char *secret, struct cl_err *e);
+	const struct cl_strv *patterns, const struct cl_strv *all, const char *secret,
+	struct cl_err *e);
+
+/* Letters, digits and '_', the first no digit. */
+bool sec_variable_ok(const char *name);
 
 /* A proxy's URL: something, and no blank or control character in it. */
 int sec_proxy_check(const char *p, size_t n, struct cl_err *e);

@@ -124,6 +124,13 @@ int sec_github_pat_join(
 	const char *token, size_t len, const char *host, struct cl_buf *out, struct cl_err *e);
 
 /*
+ * Whether an env payload has every one of the names; one that it has not is CL_EREFUSED, which says
+ * what it has. `secret` is its secret's name, under which a payload goes that is one value.
+ */
+int sec_env_has(const struct cl_strv *keys, const char *secret, const char *payload, size_t len,
+	struct cl_err *e);
+
+/*
  * "sha256:" and the first 16 hex of the digest of a sealed record, never of the value: a
  * digest of the value would let who reads it test guesses. out holds SEC_FINGERPRINT bytes.
  */

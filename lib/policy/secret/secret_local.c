@@ -53,8 +53,8 @@ int sec_local_select(const struct cl_strv *repos, const struct cl_strv *candidat
 			cl_strv_add(out, candidates->v[i]);
 	cl_strv_sort(out);
 	cl_strv_uniq(out);
-	return sec_selected(
-		out->n, SEC_LOCAL_REPOS_MAX, "repositories", "--repos", repos, secret, e);
+	return sec_selected(out->n, SEC_LOCAL_REPOS_MAX, "repositories", "--repos", repos,
+		candidates, secret, e);
 }
 
 static void variable(const char *name, char out[160])

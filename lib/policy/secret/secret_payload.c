@@ -93,19 +93,43 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 	return 0;
 }
 
+/* Bytes of names that a message has room for. */
+#define SAID 160
+
+void sec_names_said(const struct cl_strv *names, struct cl_buf *out)
+{
+	size_t i = 0;
+
+	for (; i < names->n && (!i || out->len + strlen(names->v[i]) < SAID); i++)
+		cl_buf_addf(out, "%s%s", i ? ", " : "", names->v[i]);
+	if (i < names->n)
+		cl_buf_addf(out, " and %zu more", names->n - i);
+}
+
+static int none_selected(const char *what, const char *flag, const char *list,
+	const struct cl_strv *all, const char *secret, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf there = CL_BUF_INIT;
+
+	sec_names_said(all, &there);
+	(void)cl_fail(e, CL_EREFUSED, "secret '%s' has no %s that %s %s matches", secret, what,
+		flag, list);
+	if (!all->n)
+		return cl_fix(e, "it has none at all: look at what was minted, and where it leads");
+	return cl_fix(e, "name what there is, case counts: %s", there.p);
+}
+
 int sec_selected(size_t n, size_t max, const char *what, const char *flag,
-	const struct cl_strv *patterns, const char *secret, struct cl_err *e)
+	const struct cl_strv *patterns, const struct cl_strv *all, const char *secret,
+	struct cl_err *e)
 {
 	cleanup_free char *list = NULL;
 
 	if (n && n <= max)
 		return 0;
 	list = cl_join((const char *const *)patterns->v, patterns->n, ",");
-	if (!n) {
-		(void)cl_fail(e, CL_EREFUSED, "secret '%s' has no %s that %s %s matches", secret,
-			what, flag, list);
-		return cl_fix(e, "look at the names in the secret's payload; case counts");
-	}
+	if (!n)
+		return none_selected(what, flag, list, all, secret, e);
 	(void)cl_fail(e, CL_EREFUSED, "%s %s opens %zu %s of secret '%s', and a grant may open %zu",
 		flag, list, n, what, secret, max);
 	return cl_fix(e, "name fewer");

@@ -46,9 +46,20 @@ static int check_registry(const struct payload *in, struct cl_buf *out, struct c
 	return 0;
 }
 
-static bool variable_ok(const char *s)
+/* NAME=VALUE: what a shell and a .env file have, and this does not read. */
+static void note_line(const struct payload *in)
 {
-	return cl_all_in(s, CL_ALNUM "_") && !strchr(CL_DIGITS, *s);
+	size_t eq = 0;
+
+	while (eq < in->n && strchr(CL_ALNUM "_", in->p[eq]))
+		eq++;
+	/* What is base64 ends in '='. */
+	if (!eq || eq + 1 >= in->n || in->p[eq] != '=' || in->p[eq + 1] == '=' ||
+		strchr(CL_DIGITS, *in->p))
+		return;
+	cl_strv_add(in->notes,
+		"the payload looks like NAME=VALUE and is no JSON object of names to values: it is "
+		"one value under the secret's name");
 }
 
 static void note_env(const struct payload *in)
@@ -64,6 +75,9 @@ static void note_env(const struct payload *in)
 				       "one value under the secret's name");
 		return;
 	}
+	if (!json_object_size(d.root))
+		cl_strv_add(in->notes, "the payload is an object without a name in it: no run is "
+				       "lent anything of it");
 	json_object_foreach (d.root, key, v) {
 		if (json_is_string(v))
 			continue;
@@ -73,7 +87,7 @@ static void note_env(const struct payload *in)
 		return;
 	}
 	json_object_foreach (d.root, key, v)
-		if (!variable_ok(key))
+		if (!sec_variable_ok(key))
 			cl_strv_addf(in->notes,
 				"'%.40s' is no name of a variable and is not delivered", key);
 }
@@ -84,6 +98,8 @@ static int check_env(const struct payload *in, struct cl_buf *out, struct cl_err
 		return sec_payload_bad(e, sec_kinds[SEC_ENV].name, "payload has a NUL in it");
 	if (*in->p == '{' && in->notes)
 		note_env(in);
+	else if (in->notes)
+		note_line(in);
 	cl_buf_add(out, in->p, in->n);
 	return 0;
 }
