@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 static int live_key(const struct store_key *k, void *arg, struct cl_err *e)
@@ -22,33 +21,40 @@ static int live_key(const struct store_key *k, void *arg, struct cl_err *e)
 	return 0;
 }
 
-/* A new file that only its owner reads; what stands there already stays. */
-static int write_new(const char *path, const void *p, size_t len, struct cl_err *e)
+/* The directory of a path, and the name in it. */
+static int open_parent(const char *path, const char **name, struct cl_err *e)
 {
-	cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	const char *at = p;
+	const char *slash = strrchr(path, '/');
+	cleanup_free char *dir =
+		slash ? cl_strndup(path, (size_t)(slash - path) + 1) : cl_strdup(".");
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-	if (fd < 0) {
+	*name = slash ? slash + 1 : path;
+	if (fd < 0)
 		(void)cl_fail_sys(
 			e, errno == EACCES ? CL_EDENIED : CL_EOS, errno, "cannot make '%s'", path);
-		return errno == EEXIST ? cl_fix(e, "name a file that is not there yet") : -1;
-	}
-	while (len) {
-		ssize_t n = write(fd, at, len);
+	return fd;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		at += n;
-		len -= (size_t)n;
-	}
-	if (len || fchmod(fd, 0600) || fsync(fd)) {
-		(void)cl_fail_sys(e, CL_EOS, errno, "cannot write '%s'", path);
-		(void)unlink(path);
+/*
+ * A new file that only its owner reads; what stands there already stays. Whole or not there: half a
+ * key would be taken for a passphrase, and keep the whole one from being written.
+ */
+static int write_new(const char *path, const void *p, size_t len, struct cl_err *e)
+{
+	const struct sys_owner ours = {(uid_t)-1, (gid_t)-1, 0600};
+	const char *name;
+	cleanup_fd int dir = open_parent(path, &name, e);
+
+	if (dir < 0)
 		return -1;
+	if (!*name) {
+		(void)cl_fail(e, CL_EUSAGE, "'%s' names a directory, not a file", path);
+		return cl_fix(e, "name a file that is not there yet");
 	}
-	return 0;
+	if (!sys_write_new(dir, name, p, len, &ours, e))
+		return 0;
+	return e->sys == EEXIST ? cl_fix(e, "name a file that is not there yet") : -1;
 }
 
 static int put_escrow(struct cl_ctx *c, const struct cl_buf *text, struct cl_err *e)

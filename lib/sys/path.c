@@ -175,6 +175,41 @@ int sys_write_atomic(int dirfd, const char *name, const void *data, size_t len,
 	return 0;
 }
 
+/* The file behind fd gets a name, unless something has it. */
+static int name_it(int fd, int dirfd, const char *temp, const char *name)
+{
+	char proc[40];
+
+	if (*temp)
+		return linkat(dirfd, temp, dirfd, name, 0);
+	(void)snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, proc, dirfd, name, AT_SYMLINK_FOLLOW);
+}
+
+int sys_write_new(int dirfd, const char *name, const void *data, size_t len,
+	const struct sys_owner *owner, struct cl_err *e)
+{
+	cleanup_fd int fd = openat(dirfd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+	char temp[NAME_MAX + 1] = "";
+	int err = 0;
+
+	if (!*name || strchr(name, '/'))
+		return cl_fail(e, CL_EBUG, "'%s' is not the name of a file", name);
+	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL))
+		fd = open_temp(dirfd, name, temp);
+	if (fd < 0)
+		return cl_fail_sys(e, errno == EACCES ? CL_EDENIED : CL_EOS, errno,
+			"cannot write beside '%s'", name);
+	if (fill_temp(fd, data, len, owner) || name_it(fd, dirfd, temp, name))
+		err = errno;
+	if (*temp)
+		(void)unlinkat(dirfd, temp, 0);
+	if (err)
+		return cl_fail_sys(e, CL_EOS, err, "cannot make '%s'", name);
+	(void)fsync(dirfd);
+	return 0;
+}
+
 /* Makes one directory; 0 when it is there afterwards. */
 static int mkdir_one(const char *path, mode_t mode)
 {

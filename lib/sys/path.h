@@ -53,6 +53,14 @@ int sys_write_atomic(int dirfd, const char *name, const void *data, size_t len,
 	const struct sys_owner *owner, struct cl_err *e);
 
 /*
+ * The same where nothing has that name yet; CL_EOS with sys EEXIST where something has. The file is
+ * there whole or not at all, also when the process is killed; only where the file system knows no
+ * files without a name (O_TMPFILE) can ".NAME.<16 hex>" be left of it.
+ */
+int sys_write_new(int dirfd, const char *name, const void *data, size_t len,
+	const struct sys_owner *owner, struct cl_err *e);
+
+/*
  * Makes the directory and its missing parents with exactly `mode`; what is already there
  * is left as it is, and must be a directory.
  */

@@ -159,6 +159,32 @@ void test_path__write_atomic(void)
 	drop_place(&p);
 }
 
+void test_path__write_new(void)
+{
+	const struct sys_owner mine = {(uid_t)-1, (gid_t)-1, 0600};
+	struct place p = make_place();
+	struct stat st;
+	struct cl_err e;
+
+	CHECK_INT(sys_write_new(p.fd, "new", "one", 3, &mine, &e), 0);
+	same_text(p.fd, "new", "one");
+	CHECK_INT(fstatat(p.fd, "new", &st, AT_SYMLINK_NOFOLLOW), 0);
+	CHECK_INT(st.st_mode & 07777, 0600);
+	CHECK_INT(st.st_nlink, 1);
+	/* What is there stays, whatever it is. */
+	CHECK_INT(symlinkat("nowhere", p.fd, "link"), 0);
+	CHECK_INT(sys_write_new(p.fd, "new", "two", 3, &mine, &e), -1);
+	CHECK_INT(e.sys, EEXIST);
+	CHECK_INT(sys_write_new(p.fd, "link", "two", 3, &mine, &e), -1);
+	CHECK_INT(e.sys, EEXIST);
+	same_text(p.fd, "new", "one");
+	CHECK_INT(faccessat(p.fd, "nowhere", F_OK, 0), -1);
+	CHECK_INT(sys_write_new(p.fd, "a/b", "", 0, &mine, &e), -1);
+	CHECK_INT(sys_write_new(p.fd, "", "", 0, &mine, &e), -1);
+	CHECK_INT(sys_write_new(-1, "x", "", 0, &mine, &e), -1);
+	drop_place(&p);
+}
+
 void test_path__mkdirs(void)
 {
 	struct place p = make_place();
