@@ -158,3 +158,13 @@ S
 	jq -es --arg p "$root/opt/c/libexec/cloop/cloop-egress" \
 		'map(select(.name == "egress" and (.path | test("/libexec/cloop/cloop-egress$")))) | length == 1' <<< "$output"
 }
+
+@test "every command that is listed says what it is for and has a manual" {
+	PATH=/usr/bin:/bin exits 0 "$BIN/cloop" help
+	listed=$(sed -n '/^Commands:/,/^$/p' <<< "$output" | sed '1d;$d')
+	[ "$(wc -l <<< "$listed")" -gt 10 ]
+	while read -r name summary; do
+		[ -n "$summary" ] || { echo "$name says nothing" >&2; return 1; }
+		[ -e "$SRC/man/cloop-$name.1" ] || { echo "$name has no manual" >&2; return 1; }
+	done <<< "$listed"
+}

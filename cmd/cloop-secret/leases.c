@@ -111,10 +111,11 @@ static json_t *lease_json(const struct store_lease *l, const char *state, const 
 	for (size_t i = 0; i < h->n; i++) {
 		cleanup_free char *how = secret_how(h->v[i].how);
 
-		(void)json_array_append_new(
-			grants, json_pack("{s:s, s:s, s:s, s:s, s:s}", "grant_id", h->v[i].grant_id,
-					"secret_name", h->v[i].secret_name, "kind", h->v[i].kind,
-					"held_as", how, "state", holder_state_name(h->v[i].state)));
+		(void)json_array_append_new(grants,
+			json_pack("{s:s, s:s, s:s, s:s, s:s, s:b}", "grant_id", h->v[i].grant_id,
+				"secret_name", h->v[i].secret_name, "kind", h->v[i].kind, "held_as",
+				how, "state", holder_state_name(h->v[i].state), "stays",
+				h->v[i].state == HOLDER_STAYS));
 	}
 	(void)json_object_set_new(o, "grants", grants);
 	(void)json_object_set_new(o, "state", json_string(state));
@@ -215,10 +216,12 @@ json_t *secret_holder_json(const struct holder *h)
 	char when[32];
 
 	cl_format_time(h->expires_at / 1000, when);
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:s, s:s, s:s}", "grant_id", h->grant_id,
-		"lease_id", h->lease_id, "run_id", h->run_id, "sandbox", h->sandbox, "project",
-		cl_json_string(h->project), "executor_id", cl_json_string(h->executor_id),
-		"held_as", how, "state", holder_state_name(h->state), "lease_expires_at", when);
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:s, s:s, s:b, s:s}", "grant_id",
+		h->grant_id, "lease_id", h->lease_id, "run_id", h->run_id, "sandbox", h->sandbox,
+		"project", cl_json_string(h->project), "executor_id",
+		cl_json_string(h->executor_id), "held_as", how, "state",
+		holder_state_name(h->state), "stays", h->state == HOLDER_STAYS, "lease_expires_at",
+		when);
 }
 
 void secret_print_holder(const struct holder *h, const char *indent, int64_t now)
@@ -232,7 +235,8 @@ void secret_print_holder(const struct holder *h, const char *indent, int64_t now
 	if (h->state == HOLDER_HOLDS)
 		(void)printf("lease ends in %s\n", time);
 	else
-		(void)printf("%s\n", holder_state_name(h->state));
+		(void)printf("%s%s\n", holder_state_name(h->state),
+			h->state == HOLDER_STAYS ? ", stays until the run ends" : "");
 }
 
 static size_t count(const struct holders *h, int64_t how)

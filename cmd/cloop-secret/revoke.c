@@ -6,6 +6,7 @@
 #include "base/num.h"
 #include "base/sha256.h"
 #include "base/text.h"
+#include "policy/secret/secret_kind.h"
 #include "sys/clock.h"
 #include "work/paths.h"
 #include "work/lease/revoke.h"
@@ -109,7 +110,8 @@ static void print_holders(const struct revoking *r)
 {
 	const struct holders *h = &r->holders;
 
-	if (!h->n) {
+	/* Leases of it that were over before are nobody's concern. */
+	if (!h->n || (r->was_live && !r->leases && holders_worst(h) == HOLDER_REVOKED)) {
 		(void)printf("  no lease held it\n");
 		return;
 	}
@@ -122,7 +124,9 @@ static void print_holders(const struct revoking *r)
 		for (size_t k = i; k < h->n; k++)
 			if (!strcmp(h->v[k].executor_id, s.executor))
 				add_to_sum(&s, &h->v[k]);
-		print_sum(&s);
+		/* The guide has no line for one where nothing could be wiped. */
+		if (s.state != HOLDER_STAYS || s.files)
+			print_sum(&s);
 	}
 }
 
@@ -170,16 +174,34 @@ static void as_text(const struct revoking *r)
 	print_tokens(&r->tokens);
 }
 
+/* What no revocation reaches, and what does. */
+static void warn_of_stays(const struct revoking *r)
+{
+	for (size_t i = 0; i < r->holders.n; i++) {
+		const struct holder *h = &r->holders.v[i];
+		cleanup_free char *how = NULL;
+
+		if (h->state != HOLDER_STAYS)
+			continue;
+		how = secret_how(h->how & (SEC_BY_MOUNT | SEC_BY_DEVICE));
+		cl_warn(r->ctx,
+			"'%s' stays in the sandbox of %s until that run ends (%s); to end it now: "
+			"cloop runs stop %s",
+			h->secret_name, h->run_id ? h->run_id : h->lease_id, how,
+			h->run_id ? h->run_id : "RUN");
+	}
+}
+
 /* ---- as JSON ---- */
 
 static json_t *holder_json(const struct holder *h)
 {
-	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:s, s:I, s:b, s:b, s:o}", "lease_id",
-		h->lease_id, "grant_id", h->grant_id, "run_id", h->run_id, "sandbox", h->sandbox,
-		"project", cl_json_string(h->project), "executor_id",
-		cl_json_string(h->executor_id), "state", holder_state_name(h->state),
-		"files_removed", (json_int_t)h->files_removed, "env_stays", h->env_stays,
-		"terminated", h->terminated, "error",
+	return json_pack("{s:s, s:s, s:s?, s:s?, s:o, s:o, s:s, s:b, s:I, s:b, s:b, s:o}",
+		"lease_id", h->lease_id, "grant_id", h->grant_id, "run_id", h->run_id, "sandbox",
+		h->sandbox, "project", cl_json_string(h->project), "executor_id",
+		cl_json_string(h->executor_id), "state", holder_state_name(h->state), "stays",
+		h->state == HOLDER_STAYS, "files_removed", (json_int_t)h->files_removed,
+		"env_stays", h->env_stays, "terminated", h->terminated, "error",
 		h->error ? cl_json_string(h->error) : json_null());
 }
 
@@ -222,12 +244,13 @@ static int take_lease(struct revoking *r, const char *id, struct cl_err *e)
 {
 	const struct lease_actor who = {r->k.actor, r->k.now};
 	cleanup_free char *reason = cp_redact(cl_str_or(r->ctx, "reason", "revoked by hand"));
+	bool asked;
 
 	if (store_lease_get(r->k.store, id, &r->lease, e) ||
 		revoke_lease(r->k.store, &r->lease, &who, r->action, reason, r->run_base,
-			&r->was_live, e))
+			&r->was_live, &asked, e))
 		return -1;
-	r->leases = r->was_live;
+	r->leases = asked;
 	return 0;
 }
 
@@ -264,5 +287,6 @@ int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
 		return -1;
 	if (!c->json)
 		as_text(&r);
+	warn_of_stays(&r);
 	return holders_worst(&r.holders) == HOLDER_REVOKED && !r.tokens.queued ? 0 : 1;
 }

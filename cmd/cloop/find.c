@@ -18,14 +18,14 @@ static const struct {
 };
 
 /*
- * Ours by name and place, but not for a person to type: two run inside a sandbox, the others are
- * the parts of `cloop hub` and `cloop executor` that hold keys and the part of `cloop secret` that
- * speaks to GitHub.
+ * Ours by name and place, but not for a person to type: four run inside a sandbox, the others are
+ * parts of other commands that hold keys, link what those do not load, or speak to a forge or a
+ * registry.
  */
 static bool internal(const char *name)
 {
-	static const char *const names[] = {
-		"init", "isolation-probe", "confine-test", "hub-key", "executor-key", "forge"};
+	static const char *const names[] = {"init", "isolation-probe", "confine-test",
+		"device-trial", "hub-key", "executor-key", "forge", "interfaces", "registry"};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], name))

@@ -67,6 +67,25 @@ int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const 
 	return one(s, st, lease, grant_id, at, won, e);
 }
 
+int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id, int64_t at,
+	int64_t *n, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    grant_id ? "UPDATE lease_grant SET action = 'kill', asked_at = :at,"
+			       " answered_at = 0 WHERE state = 'taking' AND action = 'scrub' AND"
+			       " grant_id = :id"
+			     : "UPDATE lease_grant SET action = 'kill', asked_at = :at,"
+			       " answered_at = 0 WHERE state = 'taking' AND action = 'scrub' AND"
+			       " lease = (SELECT seq FROM lease WHERE id = :id)",
+		    &st, e))
+		return -1;
+	db_int(st, ":at", at);
+	db_text(st, ":id", grant_id ? grant_id : lease_id);
+	return db_done(s, st, n, e);
+}
+
 int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, const char *state,
 	const char *result, int64_t at, bool *won, struct cl_err *e)
 {

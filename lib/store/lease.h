@@ -99,12 +99,16 @@ int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const 
  */
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e);
+/* What is "taking" by scrub, of the grant or of the lease (ids, one of them NULL): by kill; *n. */
+int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id, int64_t at,
+	int64_t *n, struct cl_err *e);
 /* Live leases that hold the grant stand on its successor from now on; *n of them. */
 int store_grant_succeed(
 	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e);
 /*
  * What the holder did: "taken" or "failed" of a hold that is "taking" (a failed one may still
- * become taken). result is JSON, or NULL.
+ * become taken), or "taking" where that has to last until its workload ends. result is JSON, or
+ * NULL.
  */
 int store_hold_answer(struct store *s, int64_t lease, const char *grant_id, const char *state,
 	const char *result, int64_t at, bool *won, struct cl_err *e);

@@ -201,7 +201,7 @@ static void end_leases(struct failover *f, struct store *s, const char *run_id)
 	const struct lease_actor who = {ACTOR, sys_now_ms()};
 	cleanup_strv struct cl_strv ids = CL_STRV_INIT;
 	struct cl_err e;
-	bool was;
+	bool was, asked;
 
 	if (store_lease_each(s, &of_run, take_back, &ids, &e))
 		trouble(f, run_id, &e);
@@ -210,7 +210,7 @@ static void end_leases(struct failover *f, struct store *s, const char *run_id)
 
 		if (store_lease_get(s, ids.v[i], &l, &e) ||
 			revoke_lease(s, &l, &who, "kill", "its executor was lost", f->run_base,
-				&was, &e))
+				&was, &asked, &e))
 			trouble(f, ids.v[i], &e);
 	}
 }

@@ -109,7 +109,8 @@ static void hub_grant(struct keyed *k, const char *name, const char *subject,
 
 static void hub_revoke(struct keyed *k, const char *grant, const char *cause, const char *successor)
 {
-	const struct store_end end = {NOW, "uid:0", cause, successor};
+	const struct store_end end = {
+		.at = NOW, .by = "uid:0", .cause = cause, .successor = successor};
 	struct cl_err e;
 	bool won = false;
 

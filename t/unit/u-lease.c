@@ -287,6 +287,49 @@ void test_lease_wire__a_changed_byte_never_harms(void)
 
 /* ---- who holds it ---- */
 
+void test_lease__what_stays_until_the_workload_ends_is_answered_for_twice(void)
+{
+	struct keyed k;
+	const struct lease_actor who = {"run:1", NOW + 5000};
+	const struct store_lease_end end = {
+		.state = "revoked", .at = NOW + 4000, .by = "cli:root", .action = "scrub"};
+	const struct lease_answer heard = {.stays = true}, done = {.terminated = true};
+	cleanup_held struct lease *l = NULL;
+	cleanup_take_backs struct lease_take_backs asked = LEASE_TAKE_BACKS_INIT,
+						   heard_of = LEASE_TAKE_BACKS_INIT,
+						   again = LEASE_TAKE_BACKS_INIT;
+	cleanup_free char *while_it_lives = NULL, *at_end = NULL;
+	struct cl_err e;
+	int64_t n = 0;
+	char a[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "planted-1");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
+	l = hub_take(&k, "/srv/app");
+	CHECK_INT(store_hold_kill(k.store, a, NULL, NOW, &n, &e), 0);
+	CHECK_INT(n, 0);
+	CHECK_INT(store_grant_take(k.store, a, &end, &n, &e), 0);
+	CHECK_INT(lease_take_backs(k.store, l->id, NOW, &asked, &e), 0);
+	CHECK(!asked.v[0].answered && !asked.v[0].kill);
+	CHECK_INT(lease_answer(k.store, &who, l->id, a, &heard, &e), 0);
+	while_it_lives = holds(k.store, l->id);
+	CHECK_STR(while_it_lives, "taking");
+	CHECK_INT(lease_take_backs(k.store, l->id, NOW, &heard_of, &e), 0);
+	CHECK(heard_of.n == 1 && heard_of.v[0].answered && !heard_of.v[0].kill);
+	/* By the lease as well as by the grant, and once. */
+	CHECK_INT(store_hold_kill(k.store, NULL, l->id, NOW + 6000, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_INT(store_hold_kill(k.store, a, NULL, NOW + 6000, &n, &e), 0);
+	CHECK_INT(n, 0);
+	CHECK_INT(lease_take_backs(k.store, l->id, NOW, &again, &e), 0);
+	CHECK(again.n == 1 && !again.v[0].answered && again.v[0].kill);
+	CHECK_INT(lease_answer(k.store, &who, l->id, a, &done, &e), 0);
+	at_end = holds(k.store, l->id);
+	CHECK_STR(at_end, "taken");
+	hub_gone(&k);
+}
+
 void test_lease__a_holder_gives_up_and_says_so(void)
 {
 	struct keyed k;
@@ -361,7 +404,7 @@ void test_lease__holders_are_told_where_they_were_started(void)
 	static const char sandbox[] = "c-0123456789ab", *const at[] = {
 								"x", "x/w", "x/w/c-0123456789ab"};
 	char grant[40], made[3][120], sock[130];
-	const struct store_end end = {NOW + 1, "uid:0", NULL, NULL};
+	const struct store_end end = {.at = NOW + 1, .by = "uid:0"};
 	struct lease_request ask = {
 		.sandbox = sandbox, .project = "/srv/app", .executor = "container", .now = NOW};
 	struct store_handle h = {.id = (char *)(uintptr_t)sandbox,

@@ -13,6 +13,7 @@
 const char *holder_state_name(enum holder_state s)
 {
 	static const char *const names[] = {[HOLDER_REVOKED] = "revoked",
+		[HOLDER_STAYS] = "revoked",
 		[HOLDER_HOLDS] = "held",
 		[HOLDER_PENDING] = "revoke_pending",
 		[HOLDER_UNREACHABLE] = "unreachable",
@@ -46,6 +47,17 @@ static bool supervised(struct store *s, const char *handle)
 		       (pid_t)h.shim_pid, (uint64_t)h.shim_start, h.boot_id ? h.boot_id : "");
 }
 
+/* True when it was answered that it lasts as long as the workload does. */
+static bool stays(const struct store_holder *h)
+{
+	json_t *o = h->result ? json_loads(h->result, 0, NULL) : NULL;
+	bool yes = json_is_true(json_object_get(o, "stays"));
+
+	json_decref(o);
+	/* Who was told to end the workload after that has not answered yet. */
+	return yes && (!h->action || strcmp(h->action, "kill") != 0);
+}
+
 enum holder_state holder_judge(struct store *s, const struct store_holder *h, int64_t now)
 {
 	bool over = (h->run_state && !strcmp(h->run_state, "finished")) ||
@@ -57,6 +69,8 @@ enum holder_state holder_judge(struct store *s, const struct store_holder *h, in
 		return HOLDER_FAILED;
 	if (strcmp(h->state, "taking") != 0)
 		return HOLDER_REVOKED;
+	if (!over && stays(h))
+		return HOLDER_STAYS;
 	/* A supervisor that is there answers for what has ended, too. */
 	if (h->handle_state && supervised(s, h->sandbox))
 		return HOLDER_PENDING;

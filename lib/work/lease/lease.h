@@ -166,7 +166,8 @@ int lease_release(struct store *s, const struct lease_actor *who, const char *id
 /* What a holder is asked to give up: the grants of its lease that were taken back. */
 struct lease_take_back {
 	char *grant_id, *secret_name;
-	bool kill; /* end the workload too: SIGTERM, SIGKILL five seconds later */
+	bool kill;     /* end the workload too: SIGTERM, SIGKILL five seconds later */
+	bool answered; /* that it stays until the workload ends */
 	int64_t asked_at;
 };
 struct lease_take_backs {
@@ -188,6 +189,7 @@ struct lease_answer {
 	int64_t files_removed;
 	bool env_stays;  /* variables of a running process cannot be taken */
 	bool terminated; /* the workload was removed */
+	bool stays; /* it was heard of, and ends with the workload: one more answer follows then */
 };
 /* Once for each: the row, and lease.revoke_acked or lease.revoke_failed in the audit trail. */
 int lease_answer(struct store *s, const struct lease_actor *who, const char *id,

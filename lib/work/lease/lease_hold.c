@@ -68,6 +68,7 @@ static int keep_taking(const struct store_hold *h, void *arg, struct cl_err *e)
 	t->v = cl_grow(t->v, &t->cap, t->n + 1, sizeof(*t->v));
 	t->v[t->n++] = (struct lease_take_back){.grant_id = cl_strdup(h->grant_id),
 		.kill = h->action && !strcmp(h->action, "kill"),
+		.answered = h->answered_at > 0,
 		.asked_at = h->asked_at};
 	return 0;
 }
@@ -93,6 +94,8 @@ int lease_take_backs(struct store *s, const char *id, int64_t now, struct lease_
 
 static json_t *answer_json(const struct lease_answer *a)
 {
+	if (a->stays)
+		return json_pack("{s:b}", "stays", 1);
 	return a->failed
 		       ? json_pack("{s:o}", "error", cl_json_string(a->error ? a->error : ""))
 		       : json_pack("{s:I, s:b, s:b}", "files_removed", (json_int_t)a->files_removed,
@@ -124,6 +127,8 @@ static int tell_asked(const struct store_hold *h, void *arg, struct cl_err *e)
 int lease_answer(struct store *s, const struct lease_actor *who, const char *id,
 	const char *grant_id, const struct lease_answer *a, struct cl_err *e)
 {
+	/* What stays is asked for until the workload is over. */
+	const char *state = a->failed ? "failed" : a->stays ? "taking" : "taken";
 	cleanup_txn struct store_txn t = {0};
 	cleanup_lease_row struct store_lease l = STORE_LEASE_INIT;
 	json_t *result = answer_json(a);
@@ -136,8 +141,7 @@ int lease_answer(struct store *s, const struct lease_actor *who, const char *id,
 	(void)json_object_set_new(result, "state", json_string(a->failed ? "failed" : "revoked"));
 	if (store_begin(s, &t, e) || store_lease_get(s, id, &l, e) ||
 		store_hold_each(s, l.seq, tell_asked, &asked, e) ||
-		store_hold_answer(s, l.seq, grant_id, a->failed ? "failed" : "taken", text,
-			who->now, &won, e)) {
+		store_hold_answer(s, l.seq, grant_id, state, text, who->now, &won, e)) {
 		json_decref(result);
 		return -1;
 	}

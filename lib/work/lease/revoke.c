@@ -109,13 +109,25 @@ static int audit_sent(struct store *s, const struct lease_actor *who,
 
 /* ---- taking back ---- */
 
+/* Who was asked to wipe it only, and still has something of it, is asked to end. */
+static int harden(struct store *s, const struct store_holder_filter *f, const char *action,
+	int64_t at, int64_t *n, struct cl_err *e)
+{
+	int64_t more = 0;
+
+	if (!strcmp(action, "kill") && store_hold_kill(s, f->grant_id, f->lease_id, at, &more, e))
+		return -1;
+	*n += more;
+	return 0;
+}
+
 int revoke_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e)
 {
 	const struct lease_actor who = {end->by, end->at};
 	const struct store_holder_filter f = {.grant_id = grant_id, .limit = NAMED};
 
-	if (store_grant_take(s, grant_id, end, n, e))
+	if (store_grant_take(s, grant_id, end, n, e) || harden(s, &f, end->action, end->at, n, e))
 		return -1;
 	return *n ? audit_sent(s, &who, &f, end, *n, e) : 0;
 }
@@ -152,9 +164,10 @@ int revoke_grant(struct store *s, const struct store_grant *g, const struct stor
 }
 
 int revoke_lease(struct store *s, const struct store_lease *l, const struct lease_actor *who,
-	const char *action, const char *reason, const char *run_base, bool *was_live,
+	const char *action, const char *reason, const char *run_base, bool *was_live, bool *asked,
 	struct cl_err *e)
 {
+	int64_t n = 0;
 	const struct store_lease_end end = {.state = "revoked",
 		.at = who->now,
 		.by = who->name,
@@ -163,10 +176,14 @@ int revoke_lease(struct store *s, const struct store_lease *l, const struct leas
 	const struct store_holder_filter f = {.lease_id = l->id, .limit = NAMED};
 	cleanup_txn struct store_txn t = {0};
 
+	*asked = false;
 	if (store_begin(s, &t, e) || store_lease_end(s, l->id, &end, was_live, e) ||
-		(*was_live && audit_sent(s, who, &f, &end, 1, e)) || store_commit(&t, e))
+		harden(s, &f, action, who->now, &n, e))
 		return -1;
-	if (*was_live)
+	*asked = *was_live || n;
+	if ((*asked && audit_sent(s, who, &f, &end, 1, e)) || store_commit(&t, e))
+		return -1;
+	if (*asked)
 		revoke_tell(s, run_base);
 	return 0;
 }

@@ -14,12 +14,14 @@
 /* What became of one holder; the worst of all is that of the whole. */
 enum holder_state {
 	HOLDER_REVOKED,     /* it has given it up, or is gone */
+	HOLDER_STAYS,       /* it answered; what is bound or passed in ends with the workload */
 	HOLDER_HOLDS,       /* nobody asked it to */
 	HOLDER_PENDING,     /* it was told, and has not answered */
 	HOLDER_UNREACHABLE, /* nobody supervises it now; asked again at each sweep */
 	HOLDER_FAILED       /* it answered with an error */
 };
-const char *holder_state_name(enum holder_state s); /* "revoked", "held", "revoke_pending", ... */
+/* "revoked" (of what stays, too), "held", "revoke_pending", ... */
+const char *holder_state_name(enum holder_state s);
 
 struct holder {
 	char *grant_id, *secret_name, *kind;
@@ -48,13 +50,17 @@ enum holder_state holders_worst(const struct holders *h);
 
 /*
  * Ends the grant, once (*was_live), and asks all who hold it to give it up by `action` ("scrub" or
- * "kill"): one transaction with its audit rows. Then tells them. *n leases.
+ * "kill", the latter also of those who were asked to scrub and have not given all up): one
+ * transaction with its audit rows. Then tells them. *n leases.
  */
 int revoke_grant(struct store *s, const struct store_grant *g, const struct store_end *end,
 	const char *action, const char *run_base, bool *was_live, int64_t *n, struct cl_err *e);
-/* Ends a lease, once, and asks its holder for all of it. */
+/*
+ * Ends a lease, once (*was_live), and asks its holder for all of it; *asked: also later, where one
+ * that was asked to scrub and has not given all up is to be killed now.
+ */
 int revoke_lease(struct store *s, const struct store_lease *l, const struct lease_actor *who,
-	const char *action, const char *reason, const char *run_base, bool *was_live,
+	const char *action, const char *reason, const char *run_base, bool *was_live, bool *asked,
 	struct cl_err *e);
 /*
  * Part of another transaction that ends a grant: asks its holders. revoke_tell afterwards, when

@@ -46,7 +46,6 @@ struct shim_lent {
 	bool over;       /* it was taken back */
 	bool narrowing;  /* because a part of it was taken back */
 	unsigned tries;  /* that failed meanwhile and may be mended by another */
-	size_t bound;    /* grants taken back that end with the workload: what is bound stays */
 	bool ending;     /* the workload has to end because of that */
 	size_t removed;  /* files that were taken back by then */
 	bool complained; /* of a renewal that failed */

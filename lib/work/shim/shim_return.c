@@ -68,8 +68,6 @@ static int64_t how_held(struct shim *s, const char *grant_id)
  */
 static void settle(struct shim *s, const struct lease_take_backs *t, size_t removed)
 {
-	size_t bound = 0;
-
 	for (size_t i = 0; i < t->n; i++) {
 		const struct lease_take_back *b = &t->v[i];
 		struct lease_answer a = {.files_removed = i ? 0 : (int64_t)removed};
@@ -89,18 +87,20 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
 		} else if (how & (SEC_BY_MOUNT | SEC_BY_DEVICE)) {
-			if (++bound > s->lent.bound)
-				shim_note(s, "lease",
-					"'%s' (%s) was taken back; what is in the sandbox of it "
-					"stays until the run ends: 'cloop runs stop' ends it",
-					b->secret_name, b->grant_id);
+			if (b->answered)
+				continue;
+			shim_note(s, "lease",
+				"'%s' (%s) was taken back; what is in the sandbox of it stays "
+				"until "
+				"the run ends: 'cloop runs stop' ends it",
+				b->secret_name, b->grant_id);
+			answer(s, b->grant_id, &(struct lease_answer){.stays = true});
 		} else {
 			shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name,
 				b->grant_id);
 			answer(s, b->grant_id, &a);
 		}
 	}
-	s->lent.bound = bound;
 }
 
 void shim_lent_settle_ended(struct shim *s)
@@ -193,6 +193,15 @@ void shim_lent_settle(struct shim *s, const struct lease *l, size_t removed)
 
 /* ---- looking ---- */
 
+/* What stays until the workload ends was answered for, and is no reason to renew. */
+static bool any_fresh(const struct lease_take_backs *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (!t->v[i].answered)
+			return true;
+	return false;
+}
+
 void shim_lent_look(struct shim *s)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
@@ -203,14 +212,14 @@ void shim_lent_look(struct shim *s)
 		return;
 	if (!taken_back(s, &t))
 		return;
-	if (t.n == s->lent.bound && !t.over && sys_now_ms() < s->lent.expires_at)
+	if (!any_fresh(&t) && !t.over && sys_now_ms() < s->lent.expires_at)
 		return;
 	if (s->lent.over) {
 		settle(s, &t, 0);
 	} else if (t.over || sys_now_ms() >= s->lent.expires_at) {
 		shim_lent_give_up(
 			s, t.n ? "what it was lent was revoked" : "what it was lent has lapsed");
-	} else if (t.n) {
+	} else {
 		s->lent.narrowing = true;
 		shim_lent_renew(s);
 	}
