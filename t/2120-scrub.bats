@@ -44,6 +44,26 @@ for p in re.split(r"\[redacted\]", sys.argv[1]):
 	done
 }
 
+@test "broken into lines by whoever encoded what it stands in" {
+	local width before
+	for width in 40 64 76; do
+		for before in {1..90..7}; do
+			{ head -c "$before" /dev/zero | tr '\0' x; echo "$SHORT $LONG and more"; } | base64 -w "$width" > "$BATS_TEST_TMPDIR/in"
+			"$TOOL" scrub "$V" < "$BATS_TEST_TMPDIR/in" > "$BATS_TEST_TMPDIR/out"
+			python3 -c 'import base64, re, sys
+wanted = [v.strip().encode() for v in open(sys.argv[2])]
+left = open(sys.argv[1]).read().replace("\n", "")
+assert "[redacted]" in left
+for p in re.split(r"\[redacted\]", left):
+	for k in range(4):
+		d = base64.b64decode((p[k:] + "AAAA")[: len(p[k:]) // 4 * 4])
+		for v in wanted:
+			for i in range(len(v) - 5):
+				assert v[i : i + 6] not in d, (v, d)' "$BATS_TEST_TMPDIR/out" "$V"
+		done
+	done
+}
+
 @test "a slow writer, a byte at a time, and a long stream" {
 	same "$({ printf '%s' "$LONG" | while IFS= read -r -n1 c; do printf '%s' "$c"; done; echo .; } | "$TOOL" scrub "$V")" "[redacted]."
 	{ seq 200000; echo "$SHORT"; seq 200000; } > "$BATS_TEST_TMPDIR/in"

@@ -56,6 +56,20 @@ void test_value__in_every_form(void)
 	check("p@ss w/rd&\xc3\xa9", "q=p%40ss+w%2frd%26%c3%a9;", "q=[redacted];");
 	check("line one\nline two", "\"line one\\nline two\"", "\"[redacted]\"");
 	check("line one\nline two", "line one\r\nline two", "[redacted]");
+	/* Somewhere in what base64(1) broke into lines, of more and of less. */
+	check("hunter2-hunter2-and-more-of-it-0123456789",
+		"eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4aHVudGVyMi1odW50ZXIyLWFuZC1tb3JlLW9m\n"
+		"LWl0LTAxMjM0NTY3ODkKeXl5eXl5eXl5",
+		"eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4eHh4[redacted]kKeXl5eXl5eXl5");
+	check("hunter2-hunter2-and-more-of-it-0123456789",
+		"eHh4eHh4eHhodW50ZXIy\r\nLWh1bnRlcjItYW5kLW1vcmUtb2YtaXQtMDEyMzQ1Njc4OQp5eXl5",
+		"eHh4eHh4eHh[redacted]Qp5eXl5");
+	/* Its first two digits end a line: the rest goes. */
+	check("hunter2-hunter2-and-more-of-it-0123456789",
+		"aH\nVudGVyMi1odW50ZXIyLWFuZC1tb3JlLW9mLWl0LTAxMjM0NTY3ODkK", "aH\nV[redacted]kK");
+	/* Nor is a line that is none of base64's taken for one. */
+	check("hunter2-hunter2", "aHVudGVy\n\nMi1odW50ZXIy .", "aHVudGVy\n\nMi1odW50ZXIy .");
+	check("hunter2-hunter2", "hunter2-\nhunter2 .", "hunter2-\nhunter2 .");
 	/* PHP escapes '/', Go '&', '<' and '>', Python all that is not ASCII; any may do several. */
 	check("a/b&c<d>/\xc3\xa9", "\"a\\/b&c<d>\\/\xc3\xa9\"", "\"[redacted]\"");
 	check("a/b&c<d>/\xc3\xa9", "\"a/b\\u0026c\\u003cd\\u003e/\xc3\xa9\"", "\"[redacted]\"");
@@ -122,18 +136,41 @@ void test_stream__learns_while_it_runs(void)
 /* ---- against the slow and obvious ---- */
 
 struct all {
-	struct cl_buf form[600];
+	struct cl_buf form[800];
+	enum scrub_how how[800];
 	size_t n;
 };
 
-static void take(void *ctx, const char *form, size_t len)
+static void take(void *ctx, const char *form, size_t len, enum scrub_how how)
 {
 	struct all *a = ctx;
 
 	if (len < SCRUB_MIN)
 		return;
 	a->form[a->n] = CL_BUF_INIT;
+	a->how[a->n] = how;
 	cl_buf_add(&a->form[a->n++], form, len);
+}
+
+/* How far it reaches from here; 0: nowhere. *open: the text ends within it. */
+static size_t reach(const struct cl_buf *f, enum scrub_how how, const char *t, size_t n, bool *open)
+{
+	size_t i = 0, k, line = how == SCRUB_TAIL ? 3 : 32;
+
+	*open = false;
+	for (k = 0; k < f->len; k++, i++, line++) {
+		if (how && i < n && t[i] != f->p[k] && k >= 4 && line >= 32) {
+			i += t[i] == '\r' && (i + 1 == n || t[i + 1] == '\n');
+			if (i < n && t[i] != '\n')
+				return 0;
+			i++;
+			line = 0;
+		}
+		*open = i >= n;
+		if (*open || t[i] != f->p[k])
+			return *open ? n : 0;
+	}
+	return i;
 }
 
 /* Every byte that any occurrence covers goes; what overlaps is one mark. */
@@ -142,22 +179,36 @@ static void naive(const struct all *a, const char *t, size_t len, struct cl_buf 
 	size_t end = 0; /* of the span that is open */
 
 	for (size_t i = 0; i < len; i++) {
-		size_t reach = 0;
+		size_t most = 0, left = len - i;
 
 		for (size_t k = 0; k < a->n; k++) {
-			const struct cl_buf *f = &a->form[k];
-			size_t left = len - i;
+			bool open;
+			size_t n = reach(&a->form[k], a->how[k], t + i, left, &open);
 
-			if (f->len <= left ? !memcmp(t + i, f->p, f->len)
-					   : left >= SCRUB_MIN && !memcmp(t + i, f->p, left))
-				reach = reach > f->len ? reach : f->len;
+			if (n > most && (!open || left >= SCRUB_MIN))
+				most = n;
 		}
-		if (reach && i >= end)
+		if (most && i >= end)
 			cl_buf_adds(out, "[redacted]");
-		end = reach && i + reach > end ? i + reach : end;
+		end = most && i + most > end ? i + most : end;
 		if (i >= end)
 			cl_buf_addc(out, t[i]);
 	}
+}
+
+/* With a line end in it, or two. */
+static void add_cut(struct cl_buf *text, const struct cl_buf *f)
+{
+	size_t at = rnd((unsigned)f->len), more = at + 30 + rnd(5);
+
+	cl_buf_add(text, f->p, at);
+	cl_buf_adds(text, rnd(3) ? "\n" : "\r\n");
+	if (more < f->len) {
+		cl_buf_add(text, f->p + at, more - at);
+		cl_buf_addc(text, '\n');
+		at = more;
+	}
+	cl_buf_add(text, f->p + at, f->len - at);
 }
 
 /* Values over few letters, so that they overlap each other and themselves. */
@@ -170,7 +221,7 @@ static void random_round(unsigned letters, size_t longest)
 
 	a.n = 0;
 	for (unsigned v = 0; v < values; v++) {
-		char value[64];
+		char value[80];
 		size_t n = SCRUB_MIN + rnd((unsigned)longest);
 
 		for (size_t i = 0; i < n; i++)
@@ -184,6 +235,8 @@ static void random_round(unsigned letters, size_t longest)
 
 		if (!rnd(3))
 			cl_buf_add(&text, f->p, f->len);
+		if (!rnd(3))
+			add_cut(&text, f);
 		cl_buf_add(&text, f->p + from, n);
 		if (!rnd(4))
 			cl_buf_addc(&text, (char)('a' + rnd(letters)));
@@ -199,7 +252,7 @@ static void random_round(unsigned letters, size_t longest)
 void test_property__as_the_obvious_one(void)
 {
 	for (int i = 0; i < 1500 && !unit_failures; i++)
-		random_round(2 + rnd(3), 20);
+		random_round(2 + rnd(3), i % 2 ? 20 : 55);
 }
 
 void test_stream__memory_is_bounded(void)

@@ -22,11 +22,6 @@
 #define PIECE    (64u << 10) /* of the stream at once */
 #define STEP     13
 
-struct form {
-	char *p;
-	size_t len;
-};
-
 /* A block of a form near its beginning; those with one hash are chained. */
 struct block {
 	uint32_t word, form, offset, next;
@@ -37,7 +32,7 @@ struct span {
 };
 
 struct scrub {
-	struct form *forms;
+	struct scrub_form *forms;
 	size_t nforms, forms_cap;
 	size_t first; /* of the value that is being learned */
 	size_t longest;
@@ -129,18 +124,22 @@ unsigned long long scrub_count(const struct scrub *s)
 
 /* ---- learning ---- */
 
-static void take_form(void *ctx, const char *form, size_t len)
+static void take_form(void *ctx, const char *form, size_t len, enum scrub_how how)
 {
 	struct scrub *s = ctx;
+	struct scrub_form f = {NULL, len, how};
+	size_t span = scrub_span(&f);
 
 	if (len < SCRUB_MIN)
 		return;
 	for (size_t i = s->first; i < s->nforms; i++)
-		if (s->forms[i].len == len && !memcmp(s->forms[i].p, form, len))
+		if (s->forms[i].len == len && s->forms[i].how == how &&
+			!memcmp(s->forms[i].p, form, len))
 			return;
 	s->forms = cl_grow(s->forms, &s->forms_cap, s->nforms + 1, sizeof(*s->forms));
-	s->forms[s->nforms++] = (struct form){cl_strndup(form, len), len};
-	s->longest = len > s->longest ? len : s->longest;
+	f.p = cl_strndup(form, len);
+	s->forms[s->nforms++] = f;
+	s->longest = span > s->longest ? span : s->longest;
 	s->stale = true;
 }
 
@@ -206,26 +205,30 @@ static void add_block(struct scrub *s, size_t form, size_t offset)
 
 static void rebuild(struct scrub *s)
 {
-	size_t shortest = SIZE_MAX;
+	size_t places = 0;
 
 	s->stale = false;
 	drop_blocks(s);
 	memset(s->begin, 0, sizeof(s->begin));
+	s->step = STEP;
 	for (size_t i = 0; i < s->nforms; i++) {
-		shortest = s->forms[i].len < shortest ? s->forms[i].len : shortest;
+		size_t step = scrub_step(&s->forms[i], BLOCK);
+
+		s->step = step < s->step ? step : s->step;
 		s->begin[(unsigned char)*s->forms[i].p] = true;
 	}
-	s->step = shortest - BLOCK + 1 < STEP ? shortest - BLOCK + 1 : STEP;
-	s->blocks = cl_grow(NULL, &s->blocks_cap, s->nforms * s->step + 1, sizeof(*s->blocks));
+	for (size_t i = 0; i < s->nforms; i++)
+		places += scrub_places(&s->forms[i], BLOCK, s->step);
+	s->blocks = cl_grow(NULL, &s->blocks_cap, places + 1, sizeof(*s->blocks));
 	s->nblocks = 1;
 	s->hash_bits = BITS_MIN;
-	while (s->hash_bits < BITS_MAX && (1u << s->hash_bits) / 16 < s->nforms * s->step)
+	while (s->hash_bits < BITS_MAX && (1u << s->hash_bits) / 16 < places)
 		s->hash_bits++;
 	s->bits = cl_calloc((2u << s->hash_bits) / 64, sizeof(*s->bits));
 	s->starts = s->bits + (1u << s->hash_bits) / 64;
 	s->heads = cl_calloc(1u << (s->hash_bits - 2), sizeof(*s->heads));
 	for (size_t i = 0; i < s->nforms; i++)
-		for (size_t k = 0; k < s->step; k++)
+		for (size_t k = 0; k < scrub_places(&s->forms[i], BLOCK, s->step); k++)
 			add_block(s, i, k);
 }
 
@@ -257,12 +260,15 @@ static void add_span(struct scrub *s, size_t from, size_t to)
 static void compare(struct scrub *s, size_t at, uint32_t w, uint32_t h)
 {
 	for (uint32_t b = *chain(s, h); b; b = s->blocks[b].next) {
-		const struct form *f = &s->forms[s->blocks[b].form];
-		size_t from = at - s->blocks[b].offset;
+		const struct scrub_form *f = &s->forms[s->blocks[b].form];
+		size_t from = at, n;
 
-		if (s->blocks[b].word == w && at - s->left >= s->blocks[b].offset &&
-			f->len <= s->buf.len - from && !memcmp(s->buf.p + from, f->p, f->len))
-			add_span(s, from, from + f->len);
+		if (s->blocks[b].word != w ||
+			!scrub_back(f, s->blocks[b].offset, s->buf.p, s->left, &from))
+			continue;
+		n = scrub_match(f, s->buf.p + from, s->buf.len - from);
+		if (n && n <= s->buf.len - from)
+			add_span(s, from, from + n);
 	}
 }
 
@@ -299,10 +305,9 @@ static bool begins_one(const struct scrub *s, size_t at)
 	if (!has_bit(s->starts, h))
 		return false;
 	for (uint32_t b = *chain(s, h); b; b = s->blocks[b].next) {
-		const struct form *f = &s->forms[s->blocks[b].form];
+		const struct scrub_form *f = &s->forms[s->blocks[b].form];
 
-		if (s->blocks[b].word == w && !s->blocks[b].offset && f->len > n &&
-			!memcmp(p, f->p, n))
+		if (s->blocks[b].word == w && !s->blocks[b].offset && scrub_match(f, p, n) > n)
 			return true;
 	}
 	return false;

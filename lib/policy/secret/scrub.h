@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Takes secrets out of a stream: every value that was delivered, as it stands and as base64,
- * percent-encoded and JSON text, and whatever looks like a credential (credpat.h). No part of a
+ * Takes secrets out of a stream: every value that was delivered, as it stands and as base64 (line
+ * ends in it or not), percent-encoded and JSON text, and whatever looks like a credential
+ * (credpat.h). But for the digits that end a line, fewer than four, no part of a
  * value leaves before it is known whether the rest follows, however the stream is cut into
  * pieces; what cannot be the beginning of one leaves at once. Memory does not grow with the
  * stream. Pure.

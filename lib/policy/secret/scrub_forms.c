@@ -5,13 +5,11 @@
 
 #include <string.h>
 
-typedef void take_fn(void *ctx, const char *form, size_t len);
-
 /*
  * Base64, in both its sets, of the value behind `before` other bytes: only the digits that its own
  * bits make, for the ones at both ends depend on what stands beside it.
  */
-static void aligned(const char *value, size_t len, size_t before, take_fn *take, void *ctx)
+static void aligned(const char *value, size_t len, size_t before, scrub_take *take, void *ctx)
 {
 	cleanup_buf struct cl_buf in = CL_BUF_SECRET, text = CL_BUF_SECRET;
 	size_t from = (8 * before + 5) / 6, to = 8 * (before + len) / 6;
@@ -20,34 +18,17 @@ static void aligned(const char *value, size_t len, size_t before, take_fn *take,
 	cl_buf_add(&in, "\0\0", before);
 	cl_buf_add(&in, value, len);
 	cl_b64_encode(CL_B64, in.p, in.len, &text);
-	take(ctx, text.p + from, to - from);
-	for (size_t i = from; i < to; i++)
-		text.p[i] = text.p[i] == '+' ? '-' : (text.p[i] == '/' ? '_' : text.p[i]);
-	take(ctx, text.p + from, to - from);
-}
-
-/* As base64(1) and openssl(1) print what is long: lines of `width`. */
-static void wrapped(const char *value, size_t len, size_t width, take_fn *take, void *ctx)
-{
-	cleanup_buf struct cl_buf text = CL_BUF_SECRET, lines = CL_BUF_SECRET;
-
-	if (len * 8 / 6 <= width)
-		return;
-	cl_b64_encode(CL_B64, value, len, &text);
-	text.len = len * 8 / 6;
-	for (size_t i = 0; i < text.len; i += width) {
-		size_t n = text.len - i < width ? text.len - i : width;
-
-		if (i)
-			cl_buf_addc(&lines, '\n');
-		cl_buf_add(&lines, text.p + i, n);
+	for (unsigned url = 0; url < 2; url++) {
+		take(ctx, text.p + from, to - from, SCRUB_WRAPS);
+		take(ctx, text.p + from + SCRUB_HEAD - 1, to - from - SCRUB_HEAD + 1, SCRUB_TAIL);
+		for (size_t i = from; i < to; i++)
+			text.p[i] = text.p[i] == '+' ? '-' : (text.p[i] == '/' ? '_' : text.p[i]);
 	}
-	take(ctx, lines.p, lines.len);
 }
 
 /* RFC 3986 2.1, with what is left as it is; the hex digits in either case. */
 static void percent(const char *value, size_t len, const char *keep, const char *hex, bool plus,
-	take_fn *take, void *ctx)
+	scrub_take *take, void *ctx)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
 	bool kept[256] = {false};
@@ -68,7 +49,7 @@ static void percent(const char *value, size_t len, const char *keep, const char 
 			*at++ = hex[c & 15];
 		}
 	}
-	take(ctx, text.p, (size_t)(at - text.p));
+	take(ctx, text.p, (size_t)(at - text.p), SCRUB_PLAIN);
 	text.len = (size_t)(at - text.p);
 }
 
@@ -104,7 +85,7 @@ static char *units(char *at, const char *p, size_t n)
 }
 
 /* As a JSON string (RFC 8259 7) has it inside its quotes. */
-static void json(const char *value, size_t len, unsigned how, take_fn *take, void *ctx)
+static void json(const char *value, size_t len, unsigned how, scrub_take *take, void *ctx)
 {
 	static const char named[256] = {['"'] = '"',
 		['\\'] = '\\',
@@ -133,7 +114,7 @@ static void json(const char *value, size_t len, unsigned how, take_fn *take, voi
 			n = 1;
 		}
 	}
-	take(ctx, text.p, (size_t)(at - text.p));
+	take(ctx, text.p, (size_t)(at - text.p), SCRUB_PLAIN);
 	text.len = (size_t)(at - text.p);
 }
 
@@ -153,7 +134,7 @@ static unsigned json_ways(const char *value, size_t len)
 }
 
 /* A terminal turns each line end into two bytes. */
-static void returns(const char *value, size_t len, take_fn *take, void *ctx)
+static void returns(const char *value, size_t len, scrub_take *take, void *ctx)
 {
 	cleanup_buf struct cl_buf text = CL_BUF_SECRET;
 
@@ -162,21 +143,19 @@ static void returns(const char *value, size_t len, take_fn *take, void *ctx)
 			cl_buf_addc(&text, '\r');
 		cl_buf_addc(&text, value[i]);
 	}
-	take(ctx, text.p, text.len);
+	take(ctx, text.p, text.len, SCRUB_PLAIN);
 }
 
-void scrub_forms(const char *value, size_t len, take_fn *take, void *ctx)
+void scrub_forms(const char *value, size_t len, scrub_take *take, void *ctx)
 {
 	/* encodeURIComponent keeps the first set, strict encoders and query strings the second. */
 	static const char *const keep[] = {CL_ALNUM "-_.!~*'()", CL_ALNUM "-_.~"};
 	static const char *const hex[] = {"0123456789ABCDEF", "0123456789abcdef"};
 	const unsigned ways = json_ways(value, len);
 
-	take(ctx, value, len);
+	take(ctx, value, len, SCRUB_PLAIN);
 	for (size_t before = 0; before < 3; before++)
 		aligned(value, len, before, take, ctx);
-	wrapped(value, len, 76, take, ctx);
-	wrapped(value, len, 64, take, ctx);
 	for (size_t k = 0; k < 2; k++)
 		for (size_t h = 0; h < 2; h++)
 			percent(value, len, keep[k], hex[h], k == 1, take, ctx);
