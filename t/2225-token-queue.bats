@@ -284,6 +284,74 @@ stuck() {
 	same "$(alive)" 0
 }
 
+@test "without the key a token goes only where the hub's key signed that it came from" {
+	evil=$(forge_url "$F" | sed s/forge/evil/)
+	# The address of another token, and its signature: an App at that host, which somebody has a right to.
+	forge_app "$F" | jq -c --arg u "$evil" '.base_url = $u' | cloop secret mint evil-app --kind github_app >/dev/null
+	evil_grant=$(cloop secret grant evil-app --to "project:$app" --repos acme/tool --json | jq -r .id)
+	take
+	over
+	signed=$(sql "SELECT signature FROM token WHERE base_url = '$evil'")
+	[ "${#signed}" = 128 ]
+	cloop secret revoke "$evil_grant" --wait 20s >/dev/null
+	cloop secret sweep >/dev/null
+	same "$(queued)" 0
+	none=$(printf '0%.0s' {1..128})
+	for what in "base_url = '$evil'" "base_url = '$evil', signature = '$signed'" "signature = '$signed'" \
+		"signature = '$none'" "signature = ''" "signature = NULL" "base_url = NULL, signature = NULL" \
+		"base_url = base_url || '/'" "sum = sum, base_url = 'http://127.0.0.1:1'"; do
+		take
+		over
+		forget
+		sql "UPDATE token SET $what; UPDATE app_token SET base_url = '$evil'"
+		mv "$hub/cloop-secret-key" "$D/away"
+		exits 1 drop "$token"
+		has "$stderr" "no root key to open the sealed one"
+		has "$stderr" "fix: name the root key (CLOOP_SECRET_KEY_FILE, or secrets.key_file in the hub's configuration), then: cloop secret sweep"
+		[ ! -e "$F/log" ] || { echo "$what: $(cat "$F/log")"; false; }
+		has "$(sql 'SELECT error FROM token')" "; name the root key (CLOOP_SECRET_KEY_FILE"
+		has "$(cloop secret leases --json | jq -r '.queued_tokens[].error')" "no root key"
+		n=$(ends | grep -c '^deny .*no root key')
+		# It is told of once, and not at each try.
+		exits 1 drop "$token"
+		same "$(ends | grep -c '^deny .*no root key')" "$n"
+		# Who has the key opens what was sealed, whatever else the row says.
+		mv "$D/away" "$hub/cloop-secret-key"
+		later
+		same "$what $(sweep | jq .destroyed)$(queued)" "$what 10"
+		same "$what $(jq -s '[.[] | select(.call == "destroy" and .status == 204)] | length' "$F/log")" "$what 1"
+	done
+	same "$(ends | grep -c '^deny .*no root key')" 9
+	has "$(ends)" "the signature of its address '$evil' in state.db does not hold"
+	has "$(ends)" "its address is not signed, as those from before that was done"
+	lacks "$(cloop hub audit list --json)" ghs_
+	# A row that somebody deleted vouches for nothing either.
+	take
+	over
+	forget
+	sql 'DELETE FROM token'
+	mv "$hub/cloop-secret-key" "$D/away"
+	exits 1 drop "$token"
+	has "$stderr" "which state.db names without a signature"
+	[ ! -e "$F/log" ]
+	# As it was signed, it is destroyed without a key, and so is the one that it replaced.
+	mv "$D/away" "$hub/cloop-secret-key"
+	modes "mint short"
+	take
+	first=$token
+	mkdir -p "$D/run/w/c-0123456789ab/lease/files"
+	sql "UPDATE lease SET sandbox = 'c-0123456789ab'"
+	echo "$first" > "$D/run/w/c-0123456789ab/lease/files/github-token"
+	modes
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	token=$(jq -r '[.items[].files["github-token"] // empty][0].data | rtrimstr("\n")' <<< "$output")
+	over
+	mv "$hub/cloop-secret-key" "$D/away"
+	exits 0 drop "$token" "$first"
+	same "$(queued)" 0
+	same "$(jq -s '[.[] | select(.call == "destroy" and .status == 204)] | length' "$F/log")" 4
+}
+
 @test "a grant that is widened keeps no token that is being taken back" {
 	take
 	# Of a lease that lives on by another grant.

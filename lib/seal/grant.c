@@ -4,23 +4,14 @@
 #include "base/buf.h"
 #include "base/doc.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "seal/statement.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* "<what>\n<canonical JSON>"; consumes o. NULL when o has text that is no UTF-8. */
-static char *message(const char *what, json_t *take_o)
-{
-	cleanup_free char *text = take_o ? cl_json_text(take_o) : NULL;
-
-	json_decref(take_o);
-	return text ? cl_asprintf("%s\n%s", what, text) : NULL;
-}
-
 static char *grant_message(const struct store_grant *g)
 {
-	return message("cloop-grant-v1",
+	return seal_statement("cloop-grant-v1",
 		json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:s, s:s}", "id", g->id,
 			"secret_id", g->secret_id, "secret_name", g->secret_name, "kind", g->kind,
 			"scope", g->scope, "subject", g->subject, "constraints", g->constraints,
@@ -30,47 +21,25 @@ static char *grant_message(const struct store_grant *g)
 
 static char *unguarded_message(const char *id, const char *by, int64_t at, const char *reason)
 {
-	return message("cloop-unguarded-v1", json_pack("{s:s, s:s, s:I, s:s}", "grant", id, "by",
-						     by, "at", (json_int_t)at, "reason", reason));
-}
-
-static int sign(
-	const struct seal_signer *k, const char *msg, char out[2 * SEAL_SIG + 1], struct cl_err *e)
-{
-	unsigned char sig[SEAL_SIG];
-
-	if (!msg)
-		return cl_fail(e, CL_EDATA, "what is to be signed is no UTF-8");
-	seal_sign(k->private_key.p, msg, strlen(msg), sig);
-	cl_hex(sig, sizeof(sig), out);
-	return 0;
-}
-
-static bool verify(const unsigned char public_key[SEAL_KEY], const char *msg, const char *hex)
-{
-	unsigned char sig[SEAL_SIG];
-
-	return msg && hex && cl_unhex(hex, sig, sizeof(sig)) &&
-	       seal_verify(public_key, msg, strlen(msg), sig);
+	return seal_statement(
+		"cloop-unguarded-v1", json_pack("{s:s, s:s, s:I, s:s}", "grant", id, "by", by, "at",
+					      (json_int_t)at, "reason", reason));
 }
 
 int seal_grant_sign(const struct seal_signer *k, struct store_grant *g, struct cl_err *e)
 {
-	cleanup_free char *msg = grant_message(g);
-	char hex[2 * SEAL_SIG + 1];
+	char *signature = seal_statement_sign(k, grant_message(g), e);
 
-	if (sign(k, msg, hex, e))
+	if (!signature)
 		return -1;
 	free(g->signature);
-	g->signature = cl_strdup(hex);
+	g->signature = signature;
 	return 0;
 }
 
 bool seal_grant_verify(const unsigned char public_key[SEAL_KEY], const struct store_grant *g)
 {
-	cleanup_free char *msg = grant_message(g);
-
-	return verify(public_key, msg, g->signature);
+	return seal_statement_holds(public_key, grant_message(g), g->signature);
 }
 
 /* All that the message is made of and the signature: no part can be taken for the next one's. */
@@ -112,11 +81,12 @@ bool seal_grant_verify_again(
 char *seal_unguarded_make(const struct seal_signer *k, const char *grant_id, const char *by,
 	int64_t at, const char *reason, struct cl_err *e)
 {
-	cleanup_free char *msg = unguarded_message(grant_id, by, at, reason);
-	char hex[2 * SEAL_SIG + 1], *text;
+	cleanup_free char *hex =
+		seal_statement_sign(k, unguarded_message(grant_id, by, at, reason), e);
+	char *text;
 	json_t *o;
 
-	if (sign(k, msg, hex, e))
+	if (!hex)
 		return NULL;
 	o = json_pack("{s:s, s:I, s:s, s:s}", "by", by, "at", (json_int_t)at, "reason", reason,
 		"signature", hex);
@@ -133,11 +103,9 @@ bool seal_unguarded_verify(const unsigned char public_key[SEAL_KEY], const struc
 	bool held = false;
 
 	if (o && !json_unpack(o, "{s:s, s:I, s:s, s:s!}", "by", &by, "at", &at, "reason", &reason,
-			 "signature", &hex)) {
-		cleanup_free char *msg = unguarded_message(g->id, by, (int64_t)at, reason);
-
-		held = verify(public_key, msg, hex);
-	}
+			 "signature", &hex))
+		held = seal_statement_holds(
+			public_key, unguarded_message(g->id, by, (int64_t)at, reason), hex);
 	json_decref(o);
 	return held;
 }

@@ -28,6 +28,8 @@ static const struct db_col columns[] = {
 	COL(DB_INT, tries),
 	COL(DB_TIME, tried_at),
 	COL(DB_TEXT, error),
+	COL(DB_TEXT, base_url),
+	COL(DB_TEXT, signature),
 };
 #undef COL
 static const struct db_table table = {

@@ -18,6 +18,8 @@ struct store_token {
 	char *ends; /* why it is to be destroyed; NULL: it is in use */
 	int64_t tries, tried_at;
 	char *error; /* of the last try; NULL: it did not fail yet */
+	/* Where it is destroyed, and what vouches for that (seal/token.h); NULL: nothing does. */
+	char *base_url, *signature;
 };
 #define STORE_TOKEN_INIT ((struct store_token){0})
 void store_token_release(struct store_token *t);

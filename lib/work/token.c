@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/sha256.h"
+#include "seal/token.h"
 #include "store/key.h"
 #include "sys/clock.h"
 #include "sys/id.h"
@@ -17,6 +18,9 @@
 #define PASS_MS 40000
 /* Nobody else asks for a token while somebody waits for GitHub's answer. */
 #define APART_MS 15000
+
+/* The slug of an address that nothing vouches for. */
+#define FORGED "forged_address"
 
 /* ---- a new one ---- */
 
@@ -76,16 +80,27 @@ static struct store_token row_of(
 		.expires_at = end_by(expires_at, now)};
 }
 
-static int keep(struct keyed *k, const char *base_url, const struct seal_buf *token,
-	struct store_token *row, struct cl_err *e)
+/* Its id and its address, which is signed: before a transaction, since a signing key may be made. */
+static int address(struct keyed *k, const char *base_url, struct store_token *row, struct cl_err *e)
+{
+	cleanup_signer struct seal_signer signer = SEAL_SIGNER_INIT;
+	char id[32];
+
+	if (sys_new_id("tok_", 24, id, sizeof(id), e) || keyed_signer(k, &signer, e))
+		return -1;
+	row->id = cl_strdup(id);
+	row->base_url = cl_strdup(base_url);
+	return seal_token_sign(&signer, row, e);
+}
+
+static int keep(
+	struct keyed *k, const struct seal_buf *token, struct store_token *row, struct cl_err *e)
 {
 	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
 	bool won = false;
-	char id[32];
 
-	if (sys_new_id("tok_", 24, id, sizeof(id), e) || payload(base_url, token, &plain, e))
+	if (payload(row->base_url, token, &plain, e))
 		return -1;
-	row->id = cl_strdup(id);
 	for (int i = 0; i < TRIES && !won; i++)
 		if (put(k, row, &plain, &won, e))
 			return -1;
@@ -97,7 +112,7 @@ int token_keep(
 {
 	cleanup_token_row struct store_token row = row_of(&t->token, t->expires_at, of);
 
-	return keep(k, t->base_url, &t->token, &row, e);
+	return address(k, t->base_url, &row, e) || keep(k, &t->token, &row, e) ? -1 : 0;
 }
 
 /* ---- one that ends ---- */
@@ -181,10 +196,39 @@ static const struct token_given *given_for(const struct replay *r, const struct 
 
 	for (size_t i = 0; i < r->ngiven; i++) {
 		cl_sha256_hex(r->given[i].p ? r->given[i].p : "", r->given[i].len, sum);
-		if (r->given[i].base_url && !strcmp(sum, t->sum))
+		if (!strcmp(sum, t->sum))
 			return &r->given[i];
 	}
 	return NULL;
+}
+
+/* Without a key there is only what the row says of where; whoever writes the file could say anything. */
+static int signed_address(
+	struct replay *r, const struct store_token *t, const char **base_url, struct cl_err *e)
+{
+	unsigned char public_key[SEAL_KEY];
+	bool known;
+
+	if (keyed_public(r->k, public_key, &known, e))
+		return -1;
+	*base_url = t->base_url;
+	if (known && seal_token_verify(public_key, t))
+		return 0;
+	if (!t->base_url)
+		(void)cl_fail(e, CL_EREFUSED,
+			"its address is not signed, as those from before that was done, and there "
+			"is no "
+			"root key to open the sealed one");
+	else
+		(void)cl_fail(e, CL_EREFUSED,
+			"the signature of its address '%.200s' in state.db does not hold, and "
+			"there is "
+			"no root key to open the sealed one",
+			t->base_url);
+	(void)cl_slug(e, FORGED);
+	return cl_fix(e,
+		"name the root key (CLOOP_SECRET_KEY_FILE, or secrets.key_file in the hub's "
+		"configuration), then: cloop secret sweep");
 }
 
 /*
@@ -214,10 +258,9 @@ static int open_token(struct replay *r, const struct store_token *t, struct seal
 	*e = r->no_key;
 	if (!given)
 		return -1;
-	end->base_url = given->base_url;
 	end->token = given->p;
 	end->len = given->len;
-	return 0;
+	return signed_address(r, t, &end->base_url, e);
 }
 
 /* The first time that it fails is told of; the row has the last. */
@@ -225,7 +268,9 @@ static int not_yet(struct replay *r, const struct store_token *t, struct cl_err 
 	struct cl_err *e)
 {
 	const struct forge_end end = end_of(t);
+	bool forged = !strcmp(cl_err_slug(why), FORGED), tell;
 	cleanup_txn struct store_txn txn = {0};
+	cleanup_free char *text = NULL;
 	char when[32];
 
 	cl_format_time(t->expires_at / 1000, when);
@@ -233,10 +278,12 @@ static int not_yet(struct replay *r, const struct store_token *t, struct cl_err 
 		why, "the token was not destroyed and lives until %s; it is tried again", when);
 	if (asked)
 		(void)cl_fix(why, "each sweep tries again; by hand: cloop secret sweep");
+	/* What is altered is told of again where it is not what was told of. */
+	text = forged ? cl_asprintf("%s; %s", why->msg, why->fix) : cl_strdup(why->msg);
+	tell = asked ? !t->error : forged && (!t->error || strcmp(t->error, text) != 0);
 	queue(r, t, why);
-	if (store_begin(r->k->store, &txn, e) ||
-		store_token_failed(r->k->store, t->id, why->msg, e) ||
-		(asked && !t->error && forge_token_write(r->k, &end, why->msg, e)))
+	if (store_begin(r->k->store, &txn, e) || store_token_failed(r->k->store, t->id, text, e) ||
+		(tell && forge_token_write(r->k, &end, text, e)))
 		return -1;
 	return store_commit(&txn, e);
 }
@@ -309,8 +356,8 @@ static int keep_left(struct keyed *k, const struct forge_left *l, struct store_t
 	row->error = cl_strdup_null(l->why);
 	row->tries = l->why != NULL;
 	row->tried_at = l->why ? row->created_at : 0;
-	if (!token_ring(k, e) || store_begin(k->store, &txn, e) ||
-		keep(k, l->base_url, &l->token, row, e) ||
+	if (!token_ring(k, e) || address(k, l->base_url, row, e) ||
+		store_begin(k->store, &txn, e) || keep(k, &l->token, row, e) ||
 		(l->why && forge_token_write(k, &end, told, e)))
 		return -1;
 	return store_commit(&txn, e);

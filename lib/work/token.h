@@ -27,11 +27,13 @@ int token_keep(
 void token_keep_left(struct keyed *k, const struct forge_lefts *left, const struct token_of *of,
 	struct cl_strv *notes);
 
-/* A token as its holder gave it back, for who has no key to open the sealed one with. Borrowed. */
+/*
+ * A token as its holder gave it back, for who has no key to open the sealed one with. It is sent to an
+ * address that the hub's key signed, and to no other. Borrowed.
+ */
 struct token_given {
 	const char *p;
 	size_t len;
-	const char *base_url;
 };
 
 /* Opens the key where that is not done yet; false, with why, where there is none (DECISIONS K9). */

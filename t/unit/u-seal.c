@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "seal/envelope.h"
 #include "seal/grant.h"
+#include "seal/token.h"
 #include "seal/root.h"
 
 #include <fcntl.h>
@@ -233,6 +234,44 @@ void test_seal__a_grant_verified_again(void)
 		CHECK_INT(seal_grant_sign(&k, &g, &e), 0);
 	}
 	free(g.signature);
+}
+
+/* An address is of one token, and of no other. */
+void test_seal__the_address_of_a_token(void)
+{
+	cleanup_signer struct seal_signer k = SEAL_SIGNER_INIT;
+	char url[] = "https://api.github.com", other[] = "http", sum[] = "0a", no_text[] = "\xff";
+	struct store_token t = {.base_url = url, .sum = sum};
+	struct cl_err e;
+
+	CHECK_INT(seal_buf_make(&k.private_key, SEAL_KEY, &e), 0);
+	memset(k.private_key.p, 7, SEAL_KEY);
+	seal_public(k.private_key.p, k.public_key);
+	CHECK(!seal_token_verify(k.public_key, &t));
+	CHECK_INT(seal_token_sign(&k, &t, &e), 0);
+	CHECK(seal_token_verify(k.public_key, &t));
+	url[8] ^= 1;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	url[8] ^= 1;
+	sum[1] ^= 1;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	sum[1] ^= 1;
+	k.public_key[0] ^= 1;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	k.public_key[0] ^= 1;
+	CHECK(seal_token_verify(k.public_key, &t));
+	t.base_url = NULL;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	t.base_url = no_text;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	free(t.signature);
+	t.signature = other;
+	t.base_url = url;
+	CHECK(!seal_token_verify(k.public_key, &t));
+	t.signature = NULL;
+	t.base_url = no_text;
+	CHECK_INT(seal_token_sign(&k, &t, &e), -1);
+	CHECK_INT(e.code, CL_EDATA);
 }
 
 /* ---- the root key ---- */

@@ -61,8 +61,8 @@ static int end_one(struct keyed *k, const struct store_app_token *row, struct le
 	return forge_token_revoke(k, &end, e);
 }
 
-/* True when the secret says so itself, sealed; and where no key is there to ask it. */
-static bool came_from(struct keyed *k, const struct store_app_token *row)
+/* Its secret says where it came from, sealed; that needs the key. */
+static int came_from(struct keyed *k, const struct store_app_token *row, struct cl_err *e)
 {
 	cleanup_secret_row struct store_secret s = STORE_SECRET_INIT;
 	cleanup_github_app struct sec_github_app app = SEC_GITHUB_APP_INIT;
@@ -70,11 +70,20 @@ static bool came_from(struct keyed *k, const struct store_app_token *row)
 	struct cl_err ignored;
 
 	if (!token_ring(k, &ignored))
-		return true;
-	return !secret_find(k, row->secret_id, &s, &ignored) &&
-	       !secret_open(k, &s, &payload, &ignored) &&
-	       !sec_github_app_read((const char *)payload.p, payload.len, &app, &ignored) &&
-	       !strcmp(app.base_url, row->base_url);
+		return cl_fail(e, CL_EREFUSED,
+			"the token is not sent to '%.200s', which state.db names without a "
+			"signature, "
+			"and there is no root key to ask its secret: it lives until its end",
+			row->base_url);
+	if (!secret_find(k, row->secret_id, &s, &ignored) &&
+		!secret_open(k, &s, &payload, &ignored) &&
+		!sec_github_app_read((const char *)payload.p, payload.len, &app, &ignored) &&
+		!strcmp(app.base_url, row->base_url))
+		return 0;
+	return cl_fail(e, CL_EREFUSED,
+		"the token is not sent to '%.200s', which its secret does not name: it lives "
+		"until its end",
+		row->base_url);
 }
 
 /*
@@ -87,12 +96,8 @@ static int end_unkept(struct keyed *k, const struct store_app_token *row, struct
 	const struct forge_end end = end_of(row, lease_id);
 	struct cl_err ignored;
 
-	if (came_from(k, row))
+	if (!came_from(k, row, e))
 		return end_one(k, row, token, lease_id, reason, e);
-	(void)cl_fail(e, CL_EREFUSED,
-		"the token is not sent to '%.200s', which its secret does not name: it lives "
-		"until its end",
-		row->base_url);
 	(void)forge_token_write(k, &end, e->msg, &ignored);
 	return -1;
 }
@@ -276,7 +281,7 @@ static int queued(const struct token_pass *done, struct cl_err *e)
 static int end_given(struct keyed *k, const struct store_app_token *row, struct lease_text token,
 	const char *lease_id, const char *reason, struct cl_err *e)
 {
-	const struct token_given given = {token.p, token.len, row->base_url};
+	const struct token_given given = {token.p, token.len};
 	char sum[CL_SHA256_HEX];
 	const struct store_token_filter kept = {.sum = sum};
 	struct token_pass done;
@@ -363,9 +368,8 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 		return -1;
 	}
 	rc = end_kept(k, &of,
-		(const struct token_given[]){{token.p, token.len, f.row.base_url},
-			{before.p, before.len, f.row.base_url}},
-		reason, e);
+		(const struct token_given[]){{token.p, token.len}, {before.p, before.len}}, reason,
+		e);
 	if (f.row.grant_id) {
 		if (before.len && !kept_before)
 			(void)end_unkept(k, &f.row, before, lease_id, reason, &ignored);
