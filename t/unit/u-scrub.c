@@ -389,3 +389,40 @@ void test_skip__misses_no_lead(void)
 		}
 	}
 }
+
+void test_quiet__one_value_begins_another(void)
+{
+	static const char text[] = "x planted-env-value-1 y";
+	cleanup_scrub struct scrub *s = scrub_new(true);
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+
+	CHECK(scrub_add(s, "planted-env-value-1", 19));
+	CHECK(scrub_add(s, "planted-env", 11));
+	for (size_t i = 0; i < strlen(text); i += 2) {
+		scrub_feed(s, text + i, strlen(text + i) < 2 ? 1 : 2, &out);
+		scrub_quiet(s, &out);
+		CHECK(!strstr(out.p, "planted"));
+	}
+	scrub_flush(s, &out);
+	CHECK_STR(out.p, "x plante[redacted] y");
+}
+
+void test_value__of_several_lines(void)
+{
+	static const char value[] = "-----BEGIN THING-----\r\nMIIEow first of the lines\r\n"
+				    "  second-of-the-lines\nshort one\n-----END THING-----";
+	cleanup_buf struct cl_buf many = CL_BUF_INIT, out = CL_BUF_INIT;
+	cleanup_scrub struct scrub *s = scrub_new(false);
+
+	check(value, "> MIIEow first of the lines\n> second-of-the-lines\n> short one",
+		"> [redacted]\n> [redacted]\n> short one");
+	check(value, value, "[redacted]");
+	/* c2Vjb25kLW9mLXRoZS1saW5lcw== is one of them alone. */
+	check(value, "c2Vjb25kLW9mLXRoZS1saW5lcw== -----BEGIN THING----- .",
+		"[redacted]w== -----BEGIN THING----- .");
+	for (int i = 0; i < 2000; i++)
+		cl_buf_addf(&many, "this is line %d of many\n", i);
+	CHECK(scrub_add(s, many.p, many.len));
+	run(s, "this is line 7 of many. this is line 1999 of many.", 50, 0, &out);
+	CHECK_STR(out.p, "[redacted]. this is line 1999 of many.");
+}

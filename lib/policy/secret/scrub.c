@@ -143,23 +143,59 @@ static void take_form(void *ctx, const char *form, size_t len, enum scrub_how ho
 	s->stale = true;
 }
 
-bool scrub_add(struct scrub *s, const void *value, size_t len)
+/* Blanks around it are no part of it. */
+static const char *trimmed(const char *p, size_t *len)
 {
 	static const char blanks[] = " \t\r\n\v\f";
-	const char *p = value;
 
-	while (len && *p && strchr(blanks, *p))
-		p++, len--;
-	while (len && p[len - 1] && strchr(blanks, p[len - 1]))
-		len--;
-	if (len < SCRUB_MIN || len > SCRUB_VALUE_MAX || !strncasecmp(p, "[redacted", 9) ||
-		!strncasecmp(p, "<redacted", 9))
-		return false;
+	while (*len && *p && strchr(blanks, *p))
+		p++, (*len)--;
+	while (*len && p[*len - 1] && strchr(blanks, p[*len - 1]))
+		(*len)--;
+	return p;
+}
+
+static bool known(const struct scrub *s, const char *p, size_t len)
+{
 	for (size_t i = 0; i < s->nforms; i++)
 		if (s->forms[i].len == len && !memcmp(s->forms[i].p, p, len))
 			return true;
+	return false;
+}
+
+static void learn(struct scrub *s, const char *p, size_t len)
+{
+	if (known(s, p, len))
+		return;
 	s->first = s->nforms;
 	scrub_forms(p, len, take_form, s);
+}
+
+/* Whoever sorts, filters or indents what is printed takes it apart line by line. */
+static void learn_lines(struct scrub *s, const char *p, size_t len)
+{
+	for (size_t i = 0; i < SCRUB_LINES && len; i++) {
+		const char *nl = memchr(p, '\n', len);
+		size_t n = nl ? (size_t)(nl - p) : len, keep = n;
+		const char *line = trimmed(p, &keep);
+
+		if (keep >= SCRUB_LINE_MIN && memcmp(line, "-----", 5) != 0)
+			learn(s, line, keep);
+		p += n + (nl != NULL);
+		len -= n + (nl != NULL);
+	}
+}
+
+bool scrub_add(struct scrub *s, const void *value, size_t len)
+{
+	const char *p = trimmed(value, &len);
+
+	if (len < SCRUB_MIN || len > SCRUB_VALUE_MAX || !strncasecmp(p, "[redacted", 9) ||
+		!strncasecmp(p, "<redacted", 9))
+		return false;
+	learn(s, p, len);
+	if (memchr(p, '\n', len))
+		learn_lines(s, p, len);
 	return true;
 }
 

@@ -16,6 +16,8 @@
 
 #define SCRUB_MIN       8           /* a shorter value is no secret that could be found */
 #define SCRUB_VALUE_MAX (256 << 10) /* a longer one is not looked for */
+#define SCRUB_LINE_MIN  16          /* of a value of several, a line is looked for by itself too */
+#define SCRUB_LINES     256         /* so many of them, the first */
 
 struct scrub;
 
