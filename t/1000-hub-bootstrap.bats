@@ -95,6 +95,7 @@ secrets:
 	cd "$D/evil"
 	exits 78 cloop hub config show
 	has "$stderr" "there is no hub"
+	has "$stderr" "or make one: cloop hub bootstrap"
 	# Its owner can vouch for it; and a new one in a work tree is its maker's own.
 	echo "$D/evil" > "$CLOOP_HUBS"
 	exits 0 cloop hub config show

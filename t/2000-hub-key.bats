@@ -44,11 +44,17 @@ sql() { sqlite3 "$db" "$1"; }
 	sed -i '/^secrets:/,+1d' "$hub/.cloop/config.yaml"
 	exits 78 key rotate
 	has "$stderr" "CLOOP_SECRET_KEY is not set"
-	has "$stderr" "  fix: export CLOOP_SECRET_KEY_FILE="
+	has "$stderr" "  fix: export CLOOP_SECRET_KEY_FILE=FILE"
+	# The one that bootstrap wrote is named, and what is named works.
+	cp "$D/away" "$hub/cloop-secret-key"
+	exits 78 key rotate
+	has "$stderr" "  fix: export CLOOP_SECRET_KEY_FILE='$hub/cloop-secret-key'"
+	(eval "$(sed -n 's/^  fix: //p' <<< "$stderr")" && exits 0 key rotate)
+	rm "$hub/cloop-secret-key"
 	exits 0 key status
 	has "$output" "root key   none: CLOOP_SECRET_KEY is not set"
-	same "$(status_of '.keys[0].openable, .root.source')" "null
-null"
+	same "$(status_of '.keys[] | select(.state == "primary").openable' | tail -n 1)" "null"
+	same "$(status_of .root.source)" "null"
 	CLOOP_SECRET_KEY_FILE=$D/away exits 0 key status
 	has "$output" "yes"
 }
@@ -71,6 +77,9 @@ refused() {
 	cp "$file" "$D/secret-text"
 	chmod 644 "$file"
 	refused key_mode "has mode 0644, not 0400 or 0600"
+	has "$stderr" "others may have read it"
+	eval "$(key rotate 2>&1 | sed -n 's/^  fix: //p')"
+	exits 0 key rotate
 	chmod 400 "$file"
 	exits 0 key rotate
 	rm "$file"
@@ -84,6 +93,8 @@ refused() {
 	refused key_empty "is empty"
 	install -m 600 "$D/secret-text" "$hub/.cloop/key"
 	CLOOP_SECRET_KEY_FILE=$hub/.cloop/key refused key_inside_hub "lies inside .cloop"
+	(eval "$(CLOOP_SECRET_KEY_FILE=$hub/.cloop/key key rotate 2>&1 | sed -n 's/^  fix: //p')" && exits 0 key rotate)
+	mv "$hub/key" "$hub/.cloop/key"
 	rm "$file"
 	ln -s "$hub/.cloop/key" "$file"
 	refused key_inside_hub "lies inside .cloop"

@@ -136,6 +136,18 @@ guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
 	lacks "$(cloop hub audit list --json)" "${t:0:12}"
 }
 
+@test "an id that is none is answered with the command that lists those there are" {
+	exits 65 cloop secret revoke deploy-pat
+	has "$stderr" "'deploy-pat' is no id of a grant" "'cloop secret grants --all' shows them"
+	exits 65 cloop secret holders grant_000000
+	has "$stderr" "'cloop secret grants --all' shows every grant of this hub"
+	exits 65 cloop secret revoke lease_000000
+	has "$stderr" "'cloop secret leases --all -n 0' shows every lease"
+	exits 0 cloop secret leases --all -n 0
+	exits 65 cloop secret leases --run foo
+	has "$stderr" "'cloop runs list -n 0' shows them"
+}
+
 @test "without the key: list, show and delete work, mint does not" {
 	echo v | mint app
 	mv "$hub/cloop-secret-key" "$D/away"

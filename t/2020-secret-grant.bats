@@ -239,6 +239,7 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	has "$stderr" "like that already"
 	exits 1 cloop secret grant edit "$g" --repos x/y
 	has "$stderr" "is revoked"
+	has "$stderr" "make a new one: cloop secret grant deploy-pat --to project:$app --repos acme/app --permissions contents:read"
 	exits 65 cloop secret grant edit "$third" --repos ''
 	has "$stderr" "--repos"
 	same "$(cloop secret grants --json | jq -r .id)" "$third"
@@ -458,7 +459,24 @@ kube() {
   reason      lab cluster, monitor next sprint"
 	exits 0 lease
 	has "$output" "files:       kubeconfig"
+	has "$output" "unguarded:   lab cluster, monitor next sprint (cli:$(id -un))"
 	lacks "$output" prodtoken
+	# It is shown wherever the grant is.
+	for c in grants "access project:$app"; do
+		exits 0 cloop secret $c
+		has "$output" "ns=team-a ctx=prod (unguarded: lab cluster, monitor next sprint (cli:$(id -un)))"
+	done
+	exits 0 cloop secret grants --json
+	jq -e '.unguarded | keys == ["at", "by", "reason"] and (.at | test("^20..-..-..T"))' <<< "$output"
+	# A monitor that is required and does not run is no matter for an administrator's word.
+	cp "$CLOOP_DIR/.cloop/config.yaml" "$D/config.yaml"
+	sed -i '/^executors:/a\  kube_guard: {enabled: true}' "$CLOOP_DIR/.cloop/config.yaml"
+	exits 0 lease
+	has "$output" "✗ prod-kube ($g) not delivered"
+	has "$output" "executors.kube_guard is enabled, so credentials of clusters do not leave this hub's host"
+	exits 1 cloop secret why --project "$app" prod-kube --json
+	jq -e '[.reasons[].code] == ["kube_guard"]' <<< "$output"
+	cp "$D/config.yaml" "$CLOOP_DIR/.cloop/config.yaml"
 	# The word is about this grant, by this person, for this reason.
 	good=$(sql 'select unguarded from "grant"')
 	for f in '.by = "cli:mallory"' '.reason = "x"' '.at += 1' '.signature |= ("00" + .[2:])' 'del(.signature)' '{}' '[]'; do
@@ -472,6 +490,8 @@ kube() {
 	exits 0 cloop hub grant unguarded "$g" --withdraw
 	exits 0 lease
 	has "$output" "✗ prod-kube"
+	exits 0 cloop secret grants
+	has "$output" "ns=team-a ctx=prod (no kube monitor: not delivered)"
 	same "$(cloop hub audit list --action secret.unguarded_ack --json | wc -l)" 2
 	# One that claims nothing needs no word.
 	vars

@@ -12,7 +12,7 @@ static int may_go(struct keyed *k, const struct store_key *row, struct cl_err *e
 	if (!strcmp(row->state, "primary")) {
 		(void)cl_fail(e, CL_EREFUSED, "%s is the primary: everything is sealed under it",
 			row->id);
-		return cl_fix(e, "cloop hub key rotate, then retire it");
+		return cl_fix(e, "retire it after: cloop hub key rotate");
 	}
 	if (!strcmp(row->state, "retired"))
 		return cl_fail(e, CL_EREFUSED, "%s is retired already", row->id);
@@ -22,7 +22,7 @@ static int may_go(struct keyed *k, const struct store_key *row, struct cl_err *e
 		return 0;
 	(void)cl_fail(e, CL_EREFUSED, "%lld row%s sealed under %s", (long long)n,
 		n == 1 ? " is" : "s are", row->id);
-	return cl_fix(e, "cloop hub key rotate --continue, then retire it");
+	return cl_fix(e, "retire it after: cloop hub key rotate --continue");
 }
 
 static int go(struct keyed *k, const struct store_key *row, struct cl_err *e)

@@ -180,7 +180,7 @@ static int open_parent(struct adding *a, char **name, struct cl_err *e)
 	if (errno != ENOENT)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot open '%s'", parent);
 	(void)cl_fail(e, CL_ENOTFOUND, "there is no directory '%s' to make '%s' in", parent, *name);
-	return cl_fix(e, "mkdir -p '%s', then try again", parent);
+	return cl_fix(e, "try again after: mkdir -p '%s'", parent);
 }
 
 static int not_made(const struct adding *a, struct cl_err *e)

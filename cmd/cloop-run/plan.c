@@ -110,8 +110,8 @@ static int not_granted(const struct run_plan *p, const char *key, const char *ki
 	char fix[600];
 
 	(void)snprintf(fix, sizeof(fix),
-		"cloop secret grant SECRET --to project:%.400s --%s %s, or take '%s' out",
-		p->project, key, name, name);
+		"take '%s' out, or: cloop secret grant SECRET --to project:%.400s --%s %s", name,
+		p->project, key, name);
 	(void)refuse(e, key, fix,
 		"capabilities.%s in .cloop/sandbox.yaml names '%s', and the project holds no %s "
 		"grant",

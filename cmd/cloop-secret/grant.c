@@ -246,7 +246,7 @@ int cmd_secret_grant(struct cl_ctx *c, struct cl_err *e)
 		return cl_usage(c, e, "--to SUBJECT is missing: who may use it");
 	if (sec_ttl_parse(SEC_TTL_GRANT, cl_str(c, "ttl"), &ttl, e)) {
 		e->code = CL_EUSAGE;
-		return -1;
+		return cl_wrap(e, "--ttl");
 	}
 	if (keyed_open(c, &g.k, e) || secret_find(&g.k, ref, &g.secret, e))
 		return -1;
@@ -312,6 +312,24 @@ static int retire_old(struct edit *x, struct cl_err *e)
 		      : take_back(x, e);
 }
 
+/* A new one is to be narrowed as it was. */
+static int is_over(const struct store_grant *old, struct cl_err *e)
+{
+	cleanup_view struct grant_view v = GRANT_VIEW_INIT;
+	cleanup_free char *again = NULL;
+
+	if (grant_view(old, &v, e))
+		return -1;
+	again = sec_grant_again(&(struct sec_grant){.secret_name = old->secret_name,
+					.kind = v.kind,
+					.subject = &v.subject,
+					.constraints = &v.constraints},
+		NULL);
+	(void)cl_fail(e, CL_EREFUSED, "the grant %s is %s", old->id,
+		old->revoked_at ? "revoked" : "expired");
+	return cl_fix(e, "make a new one: %s", again);
+}
+
 static int find_old(struct edit *x, struct cl_err *e)
 {
 	struct granting *g = x->g;
@@ -321,12 +339,8 @@ static int find_old(struct edit *x, struct cl_err *e)
 
 	if (store_grant_get(g->k.store, cl_operand(g->ctx, 0), &x->old, e))
 		return -1;
-	if (x->old.revoked_at || (x->old.expires_at && x->old.expires_at <= g->k.now)) {
-		(void)cl_fail(e, CL_EREFUSED, "the grant %s is %s", x->old.id,
-			x->old.revoked_at ? "revoked" : "expired");
-		return cl_fix(e, "make a new one: cloop secret grant %s --to %s",
-			x->old.secret_name, x->old.subject);
-	}
+	if (x->old.revoked_at || (x->old.expires_at && x->old.expires_at <= g->k.now))
+		return is_over(&x->old, e);
 	/* What is not ours is not carried over under our signature. */
 	if (keyed_public(&g->k, pub, &known, e))
 		return -1;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "policy/secret/secret_kube.h"
 
 #include <string.h>
 
@@ -65,11 +66,33 @@ static bool is_for(const struct listing *l, const struct store_grant *g)
 	return !l->who || grant_view(g, &v, &e) || sec_subject_matches(&v.subject, l->who);
 }
 
+/* What becomes of limits that nothing enforces without the Kubernetes access monitor. */
+static void add_guard(const struct listing *l, const struct store_grant *g, struct cl_buf *out)
+{
+	cleanup_view struct grant_view v = GRANT_VIEW_INIT;
+	cleanup_buf struct cl_buf what = CL_BUF_INIT;
+	cleanup_free char *word = NULL;
+	struct cl_err ignored;
+
+	if (g->revoked_at || grant_view(g, &v, &ignored) || v.kind != SEC_KUBECONFIG)
+		return;
+	sec_kube_unenforced(&v.constraints, &what);
+	if (!what.len)
+		return;
+	if (l->known && seal_unguarded_verify(l->pub, g))
+		word = secret_unguarded(g);
+	if (word)
+		cl_buf_addf(out, " (unguarded: %s)", word);
+	else
+		cl_buf_adds(out, " (no kube monitor: not delivered)");
+}
+
 static int one(const struct store_grant *g, void *arg, struct cl_err *e)
 {
 	struct listing *l = arg;
 	cleanup_secret_row struct store_secret secret = STORE_SECRET_INIT;
 	cleanup_free char *expires = expires_text(l, g), *summary = grant_summary(g);
+	cleanup_buf struct cl_buf guard = CL_BUF_INIT;
 	const char *signed_by = signature(l, g);
 	bool found;
 
@@ -92,8 +115,9 @@ static int one(const struct store_grant *g, void *arg, struct cl_err *e)
 	cell(g->kind, 13);
 	cell(g->subject, 24);
 	cell(expires, 10);
-	(void)printf(
-		"%s%s\n", strcmp(signed_by, "forged") ? "" : "FORGED, never delivered: ", summary);
+	add_guard(l, g, &guard);
+	(void)printf("%s%s%s\n",
+		strcmp(signed_by, "forged") ? "" : "FORGED, never delivered: ", summary, guard.p);
 	return 0;
 }
 

@@ -71,6 +71,21 @@ static void line(const char *label, const struct cl_strv *names)
 		(void)printf("    %-12s %s\n", label, all);
 }
 
+/* Limits that an administrator lets go without anything that enforces them. */
+static void print_unguarded(const struct dry *d, const struct sec_material *m)
+{
+	for (size_t i = 0; i < d->c.n; i++) {
+		const struct lease_aimed *a = d->c.v[i];
+		cleanup_free char *word = NULL;
+
+		if (!a->grant.unguarded || strcmp(a->row.id, m->grant_id) != 0)
+			continue;
+		word = secret_unguarded(&a->row);
+		if (word)
+			(void)printf("    %-12s %s\n", "unguarded:", word);
+	}
+}
+
 static void print_material(const struct dry *d, size_t i)
 {
 	const struct sec_material *m = &d->c.lease.materials[i];
@@ -83,6 +98,7 @@ static void print_material(const struct dry *d, size_t i)
 		m->delivers.p);
 	line("env:", &vars);
 	line("files:", &files);
+	print_unguarded(d, m);
 }
 
 /* Where grants share files, what the workload sees is one folder and one set of variables. */

@@ -41,6 +41,11 @@ void secret_print_of(const struct store_secret *r, char out[SEC_FINGERPRINT]);
  */
 int secret_matches(struct keyed *k, const struct store_secret *r, enum sec_kind kind,
 	const struct sec_constraints *c, struct cl_err *e);
+/*
+ * Why a kubeconfig goes out although nothing enforces its limits, and who said so, fit for a terminal:
+ * "lab cluster (cli:root)", or NULL. Whether the word is signed is not asked. Owned.
+ */
+char *secret_unguarded(const struct store_grant *g);
 /* "files, variables": how a holder has it (enum sec_by); owned. */
 char *secret_how(int64_t how);
 /* A line about one who holds something. */

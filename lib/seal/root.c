@@ -55,6 +55,7 @@ int seal_root_parse(
 static int not_inside(int fd, const char *path, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv parts = CL_STRV_INIT;
+	cleanup_free char *beside = NULL;
 	char proc[40], real[PATH_MAX];
 	ssize_t n;
 
@@ -70,7 +71,9 @@ static int not_inside(int fd, const char *path, struct cl_err *e)
 	(void)cl_fail(
 		e, CL_ECONFIG, "the key file '%s' lies inside .cloop, beside what it seals", real);
 	(void)cl_slug(e, "key_inside_hub");
-	return cl_fix(e, "move it beside .cloop and name the new place in secrets.key_file");
+	beside = cl_strndup(real, (size_t)(strstr(real, "/.cloop/") + 1 - real));
+	return cl_fix(e, "mv -n '%s' '%s' && export CLOOP_SECRET_KEY_FILE='%s%s'", real, beside,
+		beside, strrchr(real, '/') + 1);
 }
 
 static int judge(int fd, const char *path, uid_t uid, struct cl_err *e)
@@ -92,13 +95,11 @@ static int judge(int fd, const char *path, uid_t uid, struct cl_err *e)
 		return cl_fix(e, "chown %u '%s'", uid, path);
 	}
 	if ((st.st_mode & 07777) != 0400 && (st.st_mode & 07777) != 0600) {
-		(void)cl_fail(e, CL_ECONFIG, "the key file '%s' has mode %04o, not 0400 or 0600",
-			path, st.st_mode & 07777);
+		(void)cl_fail(e, CL_ECONFIG, "the key file '%s' has mode %04o, not 0400 or 0600%s",
+			path, st.st_mode & 07777,
+			st.st_mode & 0044 ? ": others may have read it" : "");
 		(void)cl_slug(e, "key_mode");
-		return cl_fix(e,
-			"chmod 0600 '%s', and rotate if others could read it: "
-			"cloop hub key rotate",
-			path);
+		return cl_fix(e, "chmod 0600 '%s'", path);
 	}
 	return not_inside(fd, path, e);
 }

@@ -107,6 +107,8 @@ int db_update(struct store *s, const struct db_table *t, const void *row, const 
 	const char *const *columns, struct cl_err *e);
 /* CL_ENOTFOUND: there is no `what` of that id. */
 int db_no_row(const char *what, const char *id, struct cl_err *e);
+/* CL_EDATA: the text cannot be the id of a `what`, which has that prefix. */
+int db_no_id(const char *what, const char *prefix, const char *text, struct cl_err *e);
 /* "SELECT <columns> FROM <name>" */
 void db_select(const struct db_table *t, struct cl_buf *sql);
 /* The first row of "SELECT ... <tail>" with :id bound; *row is read only when *found. */

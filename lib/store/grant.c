@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "store/grant.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "store/db.h"
 
 #include <stddef.h>
@@ -152,8 +153,14 @@ int store_grant_each(struct store *s, const struct store_grant_filter *f, store_
 
 json_t *store_grant_json(const struct store_grant *g)
 {
-	json_t *o = db_json(&table, g);
+	json_t *o = db_json(&table, g), *word = json_object_get(o, "unguarded");
+	char when[32];
 
 	(void)json_object_del(o, "signature");
+	if (json_is_integer(json_object_get(word, "at"))) {
+		cl_format_time(json_integer_value(json_object_get(word, "at")) / 1000, when);
+		(void)json_object_set_new(word, "at", json_string(when));
+	}
+	(void)json_object_del(word, "signature");
 	return o;
 }

@@ -94,6 +94,20 @@ static const struct db_col *column(const struct db_table *t, const char *name)
 	abort();
 }
 
+/* The command that lists things of a kind, or NULL. */
+static const char *lister(const char *what)
+{
+	static const struct {
+		const char *what, *command;
+	} all[] = {{"run", "cloop runs list -n 0"}, {"grant", "cloop secret grants --all"},
+		{"lease", "cloop secret leases --all -n 0"}};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(all); i++)
+		if (!strcmp(all[i].what, what))
+			return all[i].command;
+	return NULL;
+}
+
 int db_no_row(const char *what, const char *id, struct cl_err *e)
 {
 	char echo[CP_ECHO];
@@ -101,9 +115,20 @@ int db_no_row(const char *what, const char *id, struct cl_err *e)
 	/* People paste tokens, and some of those are hex digits only. */
 	cp_echo(id, echo);
 	(void)cl_fail(e, CL_ENOTFOUND, "there is no %s '%s'", what, echo);
-	return strcmp(what, "run") ? cl_fix(e, "check the id, and which hub is asked (-C)")
-				   : cl_fix(e, "'cloop runs list -n 0' shows every run of this hub "
-					       "(-C)");
+	return lister(what) ? cl_fix(e, "'%s' shows every %s of this hub (-C)", lister(what), what)
+			    : cl_fix(e, "check the id, and which hub is asked (-C)");
+}
+
+int db_no_id(const char *what, const char *prefix, const char *text, struct cl_err *e)
+{
+	char echo[CP_ECHO];
+
+	cp_echo(text, echo);
+	(void)cl_fail(e, CL_EDATA, "'%s' is no id of a %s", echo, what);
+	return lister(what)
+		       ? cl_fix(e, "'%s' shows them: '%s' and hex digits, of which 6 are enough",
+				 lister(what), prefix)
+		       : cl_fix(e, "an id is '%s' and hex digits; its first 6 are enough", prefix);
 }
 
 int db_update(struct store *s, const struct db_table *t, const void *row, const char *id,

@@ -97,7 +97,7 @@ static int replace(struct store *s, struct store_session *r, struct cl_err *e)
 	if (lives) {
 		(void)cl_fail(e, CL_EBUSY, "the workload of %s, which is lost, has not ended yet",
 			old.run_id);
-		return cl_fix(e, "cloop runs stop %s, then try again", old.run_id);
+		return cl_fix(e, "try again after: cloop runs stop %s", old.run_id);
 	}
 	if (strcmp(old.state, "requeued") != 0 || old.replaced_by) {
 		(void)cl_fail(e, CL_EREFUSED, "the session %s is %s: it is not to be started again",

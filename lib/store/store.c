@@ -296,15 +296,11 @@ int store_id(struct store *s, const char *table, const char *what, const char *p
 	cleanup_free char *from = whole_prefix(prefix, text), *to = NULL, *sql = NULL;
 	cleanup_strv struct cl_strv found = CL_STRV_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	char echo[CP_ECHO];
 	bool row = true;
 
 	*out = NULL;
-	if (!from) {
-		cp_echo(text, echo);
-		(void)cl_fail(e, CL_EDATA, "'%s' is no id of a %s", echo, what);
-		return cl_fix(e, "an id is '%s' and hex digits; its first 6 are enough", prefix);
-	}
+	if (!from)
+		return db_no_id(what, prefix, text, e);
 	to = cl_asprintf("%sg", from);
 	sql = cl_asprintf("SELECT id FROM %s WHERE id >= :from AND id < :to LIMIT 4", table);
 	if (db_prepare(s, sql, &st, e))

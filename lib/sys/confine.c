@@ -265,7 +265,8 @@ int confine_check(const struct confine_ask *ask, struct confine_dir *out, struct
 		return -1;
 	if (ask->purpose == CONFINE_RUN && out->fd < 0) {
 		(void)cl_fail(e, CL_ENOTFOUND, "there is no directory '%s'", out->path);
-		return cl_fix(e, "mkdir -p '%s', or name the project's directory", out->path);
+		return cl_fix(
+			e, "name the project's directory, or make it: mkdir -p '%s'", out->path);
 	}
 	if (judged(ask, out, &path, &fd, e) || gather(ask, path, &out->facts, e))
 		return -1;

@@ -304,7 +304,7 @@ static int none(const char *dir, struct cl_err *e)
 		"current directory is in no list of hubs, and '%s' is none",
 		dir ? dir : "the default place");
 	(void)cl_slug(e, "no_hub");
-	return cl_fix(e, "cloop hub bootstrap, or name one with -C DIR");
+	return cl_fix(e, "name one with -C DIR, or make one: cloop hub bootstrap");
 }
 
 static bool listed(const struct hub_ask *ask, const char *dir, struct cl_err *e, int *rc)

@@ -30,6 +30,9 @@ struct hub_ask {
 	const char *home;       /* HOME: stands in for the two above */
 };
 
+/* The root key that bootstrap makes, in the hub's directory. */
+#define HUB_KEY_FILE "cloop-secret-key"
+
 struct hub {
 	char *dir;    /* resolved: no symbolic link in it */
 	char *marker; /* DIR/.cloop/hub.env */

@@ -7,7 +7,6 @@
 
 #define HUB_ID_KEY   "CLOOP_HUB_ID="
 #define HUB_MARK_KEY "CLOOP_HUB_MARK="
-#define HUB_KEY_FILE "cloop-secret-key"
 
 /* Refuses what is not root's or uid's own, or what others may write to. CL_ECONFIG. */
 int hub_trusted(int fd, const char *path, uid_t uid, bool dir, struct cl_err *e);

@@ -52,6 +52,15 @@ int keyed_without(const struct cl_ctx *c, enum store_mode mode, struct keyed *ou
 	return 0;
 }
 
+/* Bootstrap wrote one beside .cloop, and nothing names it. */
+static void point_at_key(const struct keyed *k, struct cl_err *e)
+{
+	cleanup_free char *file = cl_asprintf("%s/" HUB_KEY_FILE, k->hub.dir);
+
+	if (!access(file, F_OK))
+		(void)cl_fix(e, "export CLOOP_SECRET_KEY_FILE='%s'", file);
+}
+
 int keyed_root(struct keyed *k, struct cl_err *e)
 {
 	const char *text;
@@ -71,6 +80,8 @@ int keyed_root(struct keyed *k, struct cl_err *e)
 		ask.env_key = (const char *)passed.p;
 	if (!rc)
 		rc = seal_root_find(&ask, &k->root, e);
+	if (rc && !ask.env_key && !ask.env_file && !ask.config_file)
+		point_at_key(k, e);
 
 	/* Neither a child nor /proc/PID/environ has it after this. */
 	key_pass_env_wipe();

@@ -130,7 +130,7 @@ static void drop_ignored(enum sec_kind k, struct sec_constraints *c, struct cl_s
 		if (sec_rule_of(k, (enum sec_list)l) != SEC_IGNORED || !c->list[l].n)
 			continue;
 		if (notes)
-			cl_strv_addf(notes, "%s narrows nothing in a %s grant and is not kept",
+			cl_strv_addf(notes, "%s narrows nothing in a grant of %s and is not kept",
 				sec_lists[l].flag, sec_kinds[k].name);
 		cl_strv_release(&c->list[l]);
 	}

@@ -32,8 +32,7 @@ bool sec_grant_aimed(const struct sec_grant *g, const struct sec_requester *r)
 	return sec_subject_matches(g->subject, r);
 }
 
-/* The grant again, as somebody would type it for this requester. */
-static char *grant_again(const struct sec_grant *g, const struct sec_requester *r)
+char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r)
 {
 	cleanup_buf struct cl_buf b = CL_BUF_INIT, to = CL_BUF_INIT;
 	cleanup_free char *word = NULL;
@@ -51,7 +50,6 @@ static char *grant_again(const struct sec_grant *g, const struct sec_requester *
 			g->constraints->list[l].n, ",");
 		cleanup_free char *quoted = cl_shell_word(list);
 
-		/* A list of branches would keep the new one from everybody, too. */
 		if (*list && (l != SEC_BRANCHES || g->kind != SEC_GITHUB_PAT))
 			cl_buf_addf(&b, " %s %s", sec_lists[l].flag, quoted);
 	}
@@ -74,11 +72,11 @@ static void judge_time(const struct sec_grant *g, int64_t now, struct sec_reason
 				g->revoked_cause ? g->revoked_cause : ""),
 			gone ? cl_asprintf("cloop secret mint %s --kind %s", g->secret_name,
 				       sec_kinds[g->kind].name)
-			     : grant_again(g, NULL));
+			     : sec_grant_again(g, NULL));
 	}
 	if (g->expires_at && now >= g->expires_at) {
 		cl_format_time(g->expires_at, when);
-		add(out, "expired", cl_asprintf("expired at %s", when), grant_again(g, NULL));
+		add(out, "expired", cl_asprintf("expired at %s", when), sec_grant_again(g, NULL));
 	}
 }
 
@@ -113,7 +111,7 @@ static void judge_branches(
 			"reading instead",
 			list),
 		/* What is over, or is not for them, is not edited. */
-		out->n ? grant_again(g, r)
+		out->n ? sec_grant_again(g, r)
 		       : cl_asprintf("cloop secret grant edit %s --branches ''", g->id));
 }
 
@@ -125,7 +123,7 @@ void sec_grant_judge(const struct sec_grant *g, const struct sec_requester *r, i
 	if (r)
 		sec_subject_why_not(g->subject, r, &why);
 	if (why.len)
-		add(out, "subject", cl_strdup(why.p), grant_again(g, r));
+		add(out, "subject", cl_strdup(why.p), sec_grant_again(g, r));
 	judge_time(g, now, out);
 	judge_unguarded(g, out);
 	judge_branches(g, r, out);

@@ -41,6 +41,13 @@ void sec_reasons_release(struct sec_reasons *r);
 #define cleanup_reasons __attribute__((cleanup(sec_reasons_release)))
 
 /*
+ * The command that grants the same again, for this requester; NULL: for whom the grant is. Owned.
+ * A list of branches on a token that cannot be narrowed is left out: it would keep the new one from
+ * everybody, too.
+ */
+char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r);
+
+/*
  * Everything that stands in the way before the payload is opened: subject, revocation,
  * expiry (a grant ends at its expiry, not after it), a claim that nothing enforces, a branch
  * list on a token that cannot be narrowed. No reason: open it. A requester of NULL is not

@@ -13,7 +13,7 @@
 
 static int bad_root(struct cl_err *e, const char *path, const char *why)
 {
-	(void)sec_payload_bad(e, KIND, "the path '%s' %s", path, why);
+	(void)sec_payload_bad(e, KIND, "payload: the path '%s' %s", path, why);
 	return cl_fix(e, "give the absolute path of a directory of repositories, such as "
 			 "/home/dev/src");
 }

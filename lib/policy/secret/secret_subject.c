@@ -167,7 +167,8 @@ int sec_subject_parse(const char *text, struct sec_subject *out, struct cl_err *
 	for (size_t i = 0; t[n] && i < CL_ARRAY_LEN(words); i++)
 		if (strlen(words[i].word) == n && !strncasecmp(t, words[i].word, n))
 			return take_value(t, t + n + 1, words[i].kind, out, e);
-	return bad(e, t, "is none that a grant can have");
+	(void)bad(e, t, "is none that a grant can have");
+	return *t == '/' ? cl_fix(e, "write project:%s", t) : -1;
 }
 
 void sec_subject_text(const struct sec_subject *s, struct cl_buf *out)

@@ -118,22 +118,47 @@ static int keep(const struct store_grant *g, void *arg, struct cl_err *e)
 	return 0;
 }
 
+/* What would stand for credentials that do not leave the hub's host. */
+static const struct guard {
+	const char *slug, *enabled, *whose, *name;
+	unsigned kinds;
+} guards[] = {
+	{"git_proxy", "executors.git_proxy.enabled", "GitHub's credentials", "proxy",
+		1U << SEC_GITHUB_PAT | 1U << SEC_GITHUB_APP},
+	{"kube_guard", "executors.kube_guard.enabled", "credentials of clusters", "monitor",
+		1U << SEC_KUBECONFIG},
+};
+
 /*
- * A hub that is told to keep GitHub's credentials on its host lends none of them, whether or not a
- * branch list asks for the proxy that would enforce it.
+ * A hub that is told to keep credentials of a kind on its host lends none of them, whether or not a
+ * branch list asks for the proxy that would enforce it, or an administrator lets go what names
+ * limits.
  */
 static int kept_here(const struct lease_case *d, const struct lease_aimed *a, struct cl_err *e)
 {
-	const struct cfg_value *on = cfg_value(&d->k->cfg, "executors.git_proxy.enabled");
+	for (size_t i = 0; i < CL_ARRAY_LEN(guards); i++) {
+		const struct guard *g = &guards[i];
+		const struct cfg_value *on = cfg_value(&d->k->cfg, g->enabled);
 
-	if (!on || !json_is_true(on->value) ||
-		(a->view.kind != SEC_GITHUB_PAT && a->view.kind != SEC_GITHUB_APP))
-		return 0;
-	(void)cl_fail(e, CL_EREFUSED,
-		"executors.git_proxy is enabled, so GitHub's credentials do not leave this hub's "
-		"host, and the proxy that would stand for them is not running");
-	(void)cl_slug(e, "git_proxy");
-	return cl_fix(e, "set executors.git_proxy.enabled to false in %s", d->k->hub.config);
+		if (!(g->kinds & 1U << a->view.kind) || !on || !json_is_true(on->value))
+			continue;
+		(void)cl_fail(e, CL_EREFUSED,
+			"executors.%s is enabled, so %s do not leave this hub's host, and the %s "
+			"that would stand for them is not running",
+			g->slug, g->whose, g->name);
+		(void)cl_slug(e, g->slug);
+		return cl_fix(e, "set %s to false in %s", g->enabled, d->k->hub.config);
+	}
+	return 0;
+}
+
+/* Nothing but what a guard that runs would see to. */
+static bool only_unguarded(const struct sec_reasons *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (strcmp(r->v[i].code, "unguarded") != 0 && strcmp(r->v[i].code, "branches") != 0)
+			return false;
+	return true;
 }
 
 static bool is_signed(struct lease_case *d, struct lease_aimed *a)
@@ -156,8 +181,13 @@ static bool judged(struct lease_case *d, struct lease_aimed *a)
 	if (a->unreadable)
 		return false;
 	sec_grant_judge(&a->grant, &d->who, d->now / 1000, &a->reasons);
+	/* That one of them lets it go would not help. */
+	if (only_unguarded(&a->reasons) && kept_here(d, a, &a->refusal)) {
+		sec_reasons_release(&a->reasons);
+		return false;
+	}
 	if (!a->reasons.n)
-		return !kept_here(d, a, &a->refusal);
+		return true;
 	first = &a->reasons.v[0];
 	(void)cl_fail(&a->refusal, CL_EREFUSED, "grant %s %s", a->row.id, first->text);
 	(void)cl_slug(&a->refusal, first->code);

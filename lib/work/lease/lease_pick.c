@@ -64,8 +64,8 @@ static int refuse(
 	(void)cl_constraint(e, h->word);
 	if (r && r->error.fix[0])
 		return cl_fix(e, "%s", r->error.fix);
-	return cl_fix(e, "cloop secret grant SECRET --to project:%s --%s %s, or take '%s' out",
-		c->who.project ? c->who.project : "PROJECT", h->word, name, name);
+	return cl_fix(e, "take '%s' out, or: cloop secret grant SECRET --to project:%s --%s %s",
+		name, c->who.project ? c->who.project : "PROJECT", h->word, name);
 }
 
 int lease_picked(const struct lease_case *c, struct cl_err *e)
