@@ -141,10 +141,13 @@ not written"
 	exits 125 run_in -- true
 	has "$stderr" "device 'group' of 'bench'"
 	has "$stderr" "is 0:20 with mode 0660, and the sandbox's user 1000 could not open it"
-	has "$stderr" "fix: make the owner of the project a member of group 20"
-	# An account of that number with the group: in a mount namespace, so that it is only ours.
 	grep -v '^[^:]*:[^:]*:1000:' /etc/passwd > "$T/passwd"
+	exits 125 unshare -m sh -c "mount --bind '$T/passwd' /etc/passwd && exec nsenter --net=/run/netns/$NSNAME -- cloop run -p '$P' -- true" < /dev/null
+	has "$stderr" "fix: chown 1000 /dev/$D-group"
 	echo 'cloop-bench:x:1000:1000::/nonexistent:/bin/false' >> "$T/passwd"
+	exits 125 unshare -m sh -c "mount --bind '$T/passwd' /etc/passwd && exec nsenter --net=/run/netns/$NSNAME -- cloop run -p '$P' -- true" < /dev/null
+	has "$stderr" "fix: usermod -aG $(getent group 20 | cut -d: -f1) cloop-bench"
+	# An account of that number with the group: in a mount namespace, so that it is only ours.
 	sed 's/^\([^:]*:[^:]*:20:\).*/\1cloop-bench/' /etc/group > "$T/group"
 	exits 0 unshare -m sh -c "mount --bind '$T/passwd' /etc/passwd && mount --bind '$T/group' /etc/group &&
 		exec nsenter --net=/run/netns/$NSNAME -- cloop run -p '$P' -- sh -c 'id -G; echo x > /dev/$D-group && echo written'" < /dev/null
@@ -153,7 +156,7 @@ not written"
 	cloop secret revoke "$(cloop secret grants --json | jq -r .id)" > /dev/null
 	opens shut --writable > /dev/null
 	exits 125 run_in -- true
-	has "$stderr" "fix: give the node a group of its own with a udev rule"
+	has "$stderr" "fix: chown 1000 /dev/$D-shut"
 	all_gone
 }
 

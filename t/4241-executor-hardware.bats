@@ -226,3 +226,116 @@ back_on_host() { host ip link show dev "$1" > /dev/null 2>&1; }
 	exits 0 bash -c 'echo "{\"executor\": \"container\", \"projects\": []}" | cloop-secret hardware --json'
 	same "$output" '{"hardware":[]}'
 }
+
+# why STATUS ARG... : what "cloop secret why" says of the grants there, on that host.
+why() { exits "$1" timeout 120 nsenter --net="/run/netns/$NSNAME" cloop secret why -p "$P" -e "${@:2}"; }
+
+@test "cloop secret why says of devices what a run is refused for, and what changes it" {
+	opens bench port
+	why 0 container
+	has "$output" delivered
+	real
+	exits 0 run_in -- true
+	cloop secret revoke "$(cloop secret grants --json | jq -r .id)" > /dev/null
+	opens bench port,gone,disk,out,pts
+	why 1 container
+	has "$output" "device 'gone': '/dev/$D-gone' does not exist
+      fix: plug it in, or correct the inventory of 'bench'"
+	has "$output" "device 'disk': '/dev/$D-disk' is block device 254:0"
+	has "$output" "device 'out': "
+	has "$output" "device 'pts': '/dev/$D-port' cannot be at '/dev/pts/7' in a sandbox"
+	lacks "$output" "device 'port'"
+	why 1 container --json
+	same "$(jq -c 'select(.delivered | not) | .reasons[] | select(.reason | contains("gone")) | [.code, .remediation]' <<< "$output")" \
+		'["not_found","plug it in, or correct the inventory of '"'bench'"'"]'
+	# The run says the same, and the lease that is shown comes with a warning of it.
+	exits 125 run_in -- true
+	has "$stderr" "device 'disk' of 'bench'"
+	has "$stderr" "which is a whole disk"
+	exits 0 host cloop secret lease -p "$P" -e container
+	has "$output" 'delivers:    host devices: disk,gone,out,port,pts'
+	has "$stderr" "a run on 'container' is refused: device 'gone': '/dev/$D-gone' does not exist; fix: plug it in"
+	# What the project's own file leaves out is not looked at.
+	mkdir -p "$P/.cloop"
+	echo 'capabilities: {devices: [port]}' > "$P/.cloop/sandbox.yaml"
+	why 0 container
+	lacks "$output" 'does not exist'
+	exits 0 run_in -- true
+}
+
+@test "nothing is guessed of an executor that the hub does not have, or that was not named" {
+	opens bench gone
+	opens wires away
+	why 0 bench-01
+	lacks "$output" 'does not exist'
+	same "$(grep -c '    delivered' <<< "$output")" 2
+	exits 0 host cloop secret why -p "$P"
+	same "$(grep -c '    delivered' <<< "$output")" 2
+	exits 0 host cloop secret lease -p "$P" -e bench-01
+	same "$stderr" ''
+}
+
+@test "who owns the project could not open it: what is typed for it lets the run start" {
+	mknod "/dev/$D-shut" c 1 5 && chmod 600 "/dev/$D-shut"
+	echo "shut=/dev/$D-shut" | cloop secret mint shut --kind host_device > /dev/null
+	cloop secret grant shut --to "project:$P" --devices shut --writable > /dev/null
+	real
+	why 1 container
+	has "$output" "device 'shut': '/dev/$D-shut' is 0:0 with mode 0600, and the sandbox's user 1000 could not open it"
+	exits 125 run_in -- true
+	has "$stderr" "could not open it"
+	bash -c "$(why 1 container; sed -n 's/^      fix: //p' <<< "$output")"
+	why 0 container
+	exits 0 run_in -- sh -c "echo x > /dev/$D-shut"
+	# A project of root's says nothing of who opens what.
+	chown 0:0 "/dev/$D-shut" "$P"
+	why 0 container
+	chown 1000:1000 "$P"
+	cloop secret delete shut > /dev/null
+}
+
+@test "interfaces: not there, the host's own way out, or with another run" {
+	opens wires away,up,dut
+	why 1 container
+	has "$output" "interface 'away' (nowhere0) cannot be given to this run: this host has no interface of that name"
+	has "$output" "interface 'up' (up0) cannot be given to this run: it carries this host's IPv4 default route"
+	lacks "$output" "'dut'"
+	cloop secret grants --json | jq -r .id | xargs -rn 1 cloop secret revoke > /dev/null
+	opens wires dut
+	why 0 container
+	real
+	id=$(run_in --detach -- sh -c 'while [ ! -e go ]; do sleep 0.1; done')
+	why 1 container
+	has "$output" "interface 'dut' (dut0) cannot be given to this run: workload c-"
+	touch "$P/go"
+	exits 0 cloop runs wait "$id"
+	rm "$P/go"
+	until_ok sh -c "nsenter --net=/run/netns/$NSNAME cloop secret why -p '$P' -e container > /dev/null"
+}
+
+@test "an executor that can hand over no hardware, or nothing" {
+	opens bench port
+	opens wires dut
+	configure "    oci_runtime: runsc"
+	why 1 container
+	has "$output" "executor 'container' cannot give a sandbox devices of its host (gVisor serves /dev from its own kernel), and 'port' is granted"
+	has "$output" "executor 'container' runs sandboxes under 'runsc', which sees the network as it was when the sandbox began"
+	configure
+	sed -i 's/network: bridge/network: none/' "$HUB/.cloop/config.yaml"
+	why 0 container
+	has "$output" "runs on executor 'container' have no network, and an interface is moved into one
+      fix: set executors.container.network: bridge in the hub's configuration"
+	why 1 local
+	same "$(grep -c "executor 'local' cannot be lent anything" <<< "$output")" 2
+	# What is typed is what it says.
+	bash -c "$(sed -n 's/^      fix: //p' <<< "$output" | head -n 1)" > /dev/null
+	same "$(cloop project show --json "$P" 2> /dev/null | jq -r .executor_id)" container
+	cloop executor unbind -p "$P" > /dev/null
+}
+
+@test "the part that looks takes only what it is meant to be asked" {
+	for bad in '{}' '[' '{"secret":"s","name":"n","source":"/dev/null","target":"/dev/null","project":"/","access":"x"}'; do
+		exits 65 cloop-interfaces device --json <<< "$bad"
+	done
+	exits 0 cloop-interfaces device --json <<< '{"secret":"s","name":"n","source":"/dev/null","target":"/dev/null","project":"/","access":"r"}'
+}

@@ -8,39 +8,15 @@
 #include "job.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "work/hardware.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#define GROUPS_MAX 65536
-
-/* The groups of the project's owner on this host; *out is owned. An account that has no name has none. */
-static size_t groups_of(uid_t uid, gid_t gid, gid_t **out)
-{
-	struct passwd pw, *found = NULL;
-	char buf[16384];
-	int n = 64;
-
-	*out = NULL;
-	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) || !found)
-		return 0;
-	for (;;) {
-		int room = n;
-
-		*out = cl_realloc(*out, (size_t)room * sizeof(**out));
-		if (getgrouplist(pw.pw_name, gid, *out, &n) >= 0)
-			return (size_t)n;
-		if (n <= room || n > GROUPS_MAX)
-			return 0;
-	}
-}
 
 static int changed(const struct shim_device *d, const struct sys_device *is, struct cl_err *e)
 {
@@ -67,22 +43,6 @@ static int look_again(const struct shim_device *d, struct sys_device *is, struct
 									       : changed(d, is, e);
 }
 
-static int out_of_reach(const struct job *j, const struct shim_device *d,
-	const struct sys_device *is, struct cl_err *e)
-{
-	(void)cl_fail(e, CL_EREFUSED,
-		"'%s' is %u:%u with mode %04o, and the sandbox's user %u could not open it",
-		d->source, is->host.uid, is->host.gid, is->host.mode, (unsigned)j->uid);
-	if (is->host.gid && is->host.mode & 0060)
-		return cl_fix(e,
-			"make the owner of the project a member of group %u (usermod -aG), or set "
-			"owner and mode of the node, with a udev rule that keeps them",
-			is->host.gid);
-	return cl_fix(e,
-		"give the node a group of its own with a udev rule (GROUP=, MODE=\"0660\"), and "
-		"make the owner of the project a member of it");
-}
-
 static int make_node(const char *path, const struct sys_device *is, const struct sec_inside *in,
 	struct cl_err *e)
 {
@@ -104,8 +64,8 @@ static void add_group(struct job_stage *st, uint32_t gid)
 		st->groups[st->ngroups++] = gid;
 }
 
-static int stage_device(const struct job *j, const struct sec_user *who, const char *dir,
-	const struct shim_device *d, struct job_stage *st, struct cl_err *e)
+static int stage_device(const struct sec_user *who, const char *dir, const struct shim_device *d,
+	struct job_stage *st, struct cl_err *e)
 {
 	cleanup_device struct sys_device is = SYS_DEVICE_INIT;
 	cleanup_free char *path = cl_asprintf("%s/%zu", dir, st->ndevices);
@@ -117,10 +77,7 @@ static int stage_device(const struct job *j, const struct sec_user *who, const c
 	/* Every sandbox has it. */
 	if (!sec_target_taken(d->target, &is.node, &own) && own)
 		return 0;
-	sec_node_inside(&is.host, d->access, who, &in);
-	if (!in.reads && !in.writes)
-		return out_of_reach(j, d, &is, e);
-	if (make_node(path, &is, &in, e))
+	if (hardware_inside(&is, d->source, d->access, who, &in, e) || make_node(path, &is, &in, e))
 		return -1;
 	add_group(st, in.group);
 	cl_strv_add(&st->paths, path);
@@ -135,19 +92,18 @@ int job_stage_devices(const struct job *j, const struct rundir *rd,
 	cleanup_free char *dir = cl_asprintf("%s/devices", rd->stage);
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
 	cleanup_free gid_t *groups = NULL;
-	struct sec_user who = {.uid = j->uid, .gid = j->gid};
+	struct sec_user who;
 
 	if (!devices->n)
 		return 0;
-	who.ngroups = groups_of(j->uid, j->gid, &groups);
-	who.groups = groups;
+	hardware_user(j->uid, j->gid, &who, &groups);
 	if (mkdir(dir, 0755))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot make the staging area");
 	for (size_t i = 0; i < devices->n; i++) {
 		const struct shim_device *d = &devices->v[i];
 
 		cl_strv_add(&names, d->name);
-		if (!stage_device(j, &who, dir, d, st, e))
+		if (!stage_device(&who, dir, d, st, e))
 			continue;
 		(void)cl_wrap(e, "device '%s' of '%s' (%s)", d->name, d->secret, d->grant_id);
 		return cl_constraint(e, "devices");

@@ -9,6 +9,7 @@
 #include "policy/place/runtime_name.h"
 #include "sys/clock.h"
 #include "sys/net/net_tun.h"
+#include "work/hardware.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,13 +37,10 @@ static int not_prepared(const struct job *j, const char *what, struct cl_err *e)
 int job_moves_interfaces(void *arg, struct cl_err *e)
 {
 	const struct job *j = arg;
-	const char *runtime = j->spec->executor->oci_runtime;
+	const struct cfg_executor *x = j->spec->executor;
 
-	if (rn_kernel_isolated(runtime))
-		return cl_fail(e, CL_EREFUSED,
-			"executor '%s' runs sandboxes under '%s', which sees the network as it was "
-			"when the sandbox began, and never an interface of the host",
-			j->spec->executor->id, runtime);
+	if (hardware_sees_interfaces(x->id, x->oci_runtime, e))
+		return -1;
 	if (j->net_kind == JOB_NET_NONE) {
 		(void)cl_fail(e, CL_EREFUSED,
 			"this run has no network, and an interface is moved into one");

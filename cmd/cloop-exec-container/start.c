@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "policy/place/runtime_name.h"
 #include "sys/clock.h"
+#include "work/hardware.h"
 #include "work/begin.h"
 #include "work/key_pass.h"
 #include "work/paths.h"
@@ -51,17 +52,6 @@ static void fill_row(struct job *j, struct shim_job *sj, const struct rundir *rd
 	row->meta = job_meta(j, sj->started_mono);
 }
 
-/* The guide's "Not every executor can receive it". */
-static const char *no_devices(const struct job *j)
-{
-	const char *runtime = j->spec->executor->oci_runtime;
-
-	if (rn_kernel_isolated(runtime))
-		return rn_userspace_kernel(runtime) ? "gVisor serves /dev from its own kernel"
-						    : "a guest kernel has a /dev of its own";
-	return j->engine.rootless ? "the engine runs without root" : NULL;
-}
-
 static int start(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
@@ -79,7 +69,7 @@ static int start(struct job *j, struct cl_err *e)
 		.lend = s->lend,
 		.key_file = s->key_file,
 		.key_fd = s->key_passed ? KEY_PASS_FD : 0,
-		.no_devices = no_devices(j),
+		.no_devices = hardware_no_devices(s->executor->oci_runtime, j->engine.rootless),
 		.attached = !s->detached,
 		.wants_stdin = s->wants_stdin,
 		.min_free_mb = s->min_free_mb};

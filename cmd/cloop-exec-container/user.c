@@ -2,10 +2,10 @@
 #include "job.h"
 #include "base/mem.h"
 #include "sys/path.h"
+#include "work/hardware.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <string.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -42,22 +42,11 @@ void job_release(struct job *j)
 	job_init(j);
 }
 
-/* DECISIONS C3: a project of group 0 does not make the sandbox a member of root's group. */
-static gid_t group_of(uid_t uid, gid_t gid)
-{
-	struct passwd pw, *found = NULL;
-	char buf[4096];
-
-	if (gid)
-		return gid;
-	if (!getpwuid_r(uid, &pw, buf, sizeof(buf), &found) && found && found->pw_gid)
-		return found->pw_gid;
-	return (gid_t)uid;
-}
-
 int job_open_project(struct job *j, struct cl_err *e)
 {
 	const struct work_spec *s = j->spec;
+	struct sec_user who;
+	cleanup_free gid_t *groups = NULL;
 	struct stat st;
 
 	j->project_fd = sys_resolve_dir(s->project, &j->project, e);
@@ -71,8 +60,9 @@ int job_open_project(struct job *j, struct cl_err *e)
 	}
 	if (fstat(j->project_fd, &st))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot look at '%s'", j->project);
-	j->uid = st.st_uid;
-	j->gid = group_of(st.st_uid, st.st_gid);
+	hardware_user(st.st_uid, st.st_gid, &who, &groups);
+	j->uid = who.uid;
+	j->gid = who.gid;
 	if (j->uid || s->executor->allow_root_user)
 		return 0;
 	(void)cl_fail(e, CL_EREFUSED,

@@ -196,24 +196,12 @@ static void look_at_device(struct reach *r, const json_t *o)
 		d.host.mode, d.host.uid, d.host.gid);
 }
 
-/* Asked of who links what it takes to ask the kernel. v is an array of the findings' objects. */
-static int lendable(const json_t *v, const char *run_dir, struct cl_err *e)
-{
-	json_t *in = json_pack("{s:o, s:O}", "run_dir", cl_json_string(run_dir), "interfaces", v);
-	json_t *out = NULL;
-	int rc = work_driver("cloop-interfaces", "look", in, &out, e);
-
-	json_decref(in);
-	json_decref(out);
-	return rc;
-}
-
 static bool look_at_interface(struct reach *r, json_t *o, const char *run_dir)
 {
 	json_t *one = json_pack("[O]", o);
 	cleanup_free char *of = whose(o);
 	struct cl_err e;
-	int rc = lendable(one, run_dir, &e);
+	int rc = hardware_interfaces(one, run_dir, &e);
 
 	json_decref(one);
 	if (rc) {
@@ -231,7 +219,7 @@ static void look_at_all(struct reach *r, const json_t *v, const char *run_dir)
 	size_t n = json_array_size(v);
 	struct cl_err e;
 
-	if (r->who->project && n > 1 && lendable(v, run_dir, &e))
+	if (r->who->project && n > 1 && hardware_interfaces(v, run_dir, &e))
 		find(r, "fail", sorts[1].check, e.fix, "%zu of them in one run: %s", n, e.msg);
 }
 

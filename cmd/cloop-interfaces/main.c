@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * A part of `cloop executor test`: whether interfaces of this host could be lent to a sandbox now. An
- * executable of its own, since what asks the kernel links libmnl, which every `cloop executor ls`
- * would load.
+ * A part of `cloop executor test` and `cloop secret why`: whether interfaces and devices of this host
+ * could be lent to a sandbox now. An executable of its own, since what asks the kernel links libmnl,
+ * which every `cloop executor ls` would load, and since no process with the key looks at devices or
+ * the network.
  */
 #include "base/doc.h"
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "sys/net/net_lend.h"
+#include "work/hardware.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define REQUEST_MAX ((size_t)1 << 20)
@@ -51,14 +56,70 @@ static int look(struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
+static int access_of(const char *text, enum sec_access *out, struct cl_err *e)
+{
+	for (int a = SEC_R; a <= SEC_RWM; a++)
+		if (text && !strcmp(text, sec_access_name((enum sec_access)a))) {
+			*out = (enum sec_access)a;
+			return 0;
+		}
+	return cl_fail(e, CL_EDATA, "the request names no access");
+}
+
+/* Whether the user of the project's sandboxes could open it. */
+static int opens(const json_t *o, const struct sys_device *node, struct cl_err *e)
+{
+	cleanup_free gid_t *groups = NULL;
+	struct sec_user who;
+	struct sec_inside in;
+	enum sec_access access;
+	struct stat st;
+	bool own;
+
+	if (access_of(text_of(o, "access"), &access, e))
+		return -1;
+	/* What every sandbox has is there as it is. */
+	if (!sec_target_taken(text_of(o, "target"), &node->node, &own) && own)
+		return 0;
+	if (stat(text_of(o, "project"), &st) ||
+		(!st.st_uid && !json_is_true(json_object_get(o, "root_too"))))
+		return 0;
+	hardware_user(st.st_uid, st.st_gid, &who, &groups);
+	return hardware_inside(node, text_of(o, "source"), access, &who, &in, e);
+}
+
+/* {secret, name, source, target, access, project, root_too} on stdin; {} where it could be given. */
+static int device(struct cl_ctx *c, struct cl_err *e)
+{
+	static const char *const keys[] = {"secret", "name", "source", "target", "project"};
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	cleanup_doc struct cl_doc d = CL_DOC_INIT;
+	cleanup_device struct sys_device node = SYS_DEVICE_INIT;
+
+	(void)c;
+	if (cl_read_fd(STDIN_FILENO, "standard input", REQUEST_MAX, &text, e) ||
+		cl_doc_parse(&d, CL_DOC_JSON, "the request", text.p, text.len, NULL, e))
+		return -1;
+	for (size_t i = 0; i < CL_ARRAY_LEN(keys); i++)
+		if (!text_of(d.root, keys[i]))
+			return cl_fail(e, CL_EDATA, "the request names no %s", keys[i]);
+	if (hardware_device(text_of(d.root, "secret"), text_of(d.root, "name"),
+		    text_of(d.root, "source"), text_of(d.root, "target"), &node, e) ||
+		opens(d.root, &node, e))
+		return -1;
+	cl_take_json(json_object());
+	return 0;
+}
+
 static const struct cl_verb verbs[] = {
 	{.name = "look", .summary = "say whether interfaces could be lent now", .run = look},
+	{.name = "device", .summary = "say whether a device could be lent now", .run = device},
 	{0},
 };
 
 static const struct cl_spec spec = {
 	.name = "cloop-interfaces",
-	.summary = "look at interfaces of this host for cloop-executor",
+	.summary = "look at hardware of this host for cloop-executor and cloop-secret",
 	.verbs = verbs,
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* What a lease would deliver, opened and minimised for real and shown without any value. */
-#include "dry.h"
+#include "here.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
@@ -194,6 +194,23 @@ static void as_json(const struct dry *d)
 		"refused", refused));
 }
 
+/* The lease would be as it is shown, and the run be refused. */
+static void warn_of_here(const struct dry *d)
+{
+	json_t *here = here_look(d), *o;
+	size_t i;
+
+	json_array_foreach (here, i, o) {
+		const char *fix = json_string_value(json_object_get(o, "remediation"));
+
+		cl_warn(d->ctx, "%s: a run on '%s' is refused: %s%s%s",
+			json_string_value(json_object_get(o, "grant_id")), d->executor,
+			json_string_value(json_object_get(o, "reason")), fix ? "; fix: " : "",
+			fix ? fix : "");
+	}
+	json_decref(here);
+}
+
 int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_dry struct dry d = DRY_INIT(c);
@@ -211,5 +228,6 @@ int cmd_secret_lease(struct cl_ctx *c, struct cl_err *e)
 		as_json(&d);
 	else
 		as_text(&d);
+	warn_of_here(&d);
 	return 0;
 }

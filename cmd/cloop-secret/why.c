@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* For each grant: delivered, or everything that keeps it from the requester and what changes that. */
-#include "dry.h"
+#include "here.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/secret/secret_kind.h"
@@ -14,9 +14,15 @@ static void add(json_t *reasons, const char *code, const char *text, const char 
 				 "remediation", fix && *fix ? cl_json_string(fix) : json_null()));
 }
 
-/* All that was found before opening it, or else what opening and narrowing it met. */
-static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a)
+/*
+ * All that was found before opening it, or else what opening and narrowing it met; and of what would
+ * be delivered, what this host says of it.
+ */
+static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a, const json_t *here)
 {
+	json_t *o;
+	size_t k;
+
 	const struct sec_refused *r = lease_case_refusal(&d->c, a->row.id);
 	json_t *reasons = json_array();
 
@@ -24,6 +30,11 @@ static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a)
 		add(reasons, a->reasons.v[i].code, a->reasons.v[i].text, a->reasons.v[i].fix);
 	if (!a->reasons.n && r)
 		add(reasons, cl_err_slug(&r->error), r->error.msg, r->error.fix);
+	json_array_foreach (here, k, o)
+		if (!strcmp(json_string_value(json_object_get(o, "grant_id")), a->row.id))
+			add(reasons, json_string_value(json_object_get(o, "code")),
+				json_string_value(json_object_get(o, "reason")),
+				json_string_value(json_object_get(o, "remediation")));
 	return reasons;
 }
 
@@ -53,9 +64,11 @@ static void print_one(const struct lease_aimed *a, json_t *reasons)
 /* *delivered counts. */
 static void answer(const struct dry *d, size_t *delivered)
 {
+	json_t *here = here_look(d);
+
 	for (size_t i = 0; i < d->c.n; i++) {
 		const struct lease_aimed *a = d->c.v[i];
-		json_t *reasons = reasons_of(d, a);
+		json_t *reasons = reasons_of(d, a, here);
 
 		*delivered += !json_array_size(reasons);
 		if (!d->ctx->json) {
@@ -68,6 +81,7 @@ static void answer(const struct dry *d, size_t *delivered)
 			a->row.subject, "delivered", !json_array_size(reasons), "reasons",
 			reasons));
 	}
+	json_decref(here);
 }
 
 /* What a grant of that kind cannot be without, at its narrowest that holds as it is typed. */

@@ -62,7 +62,7 @@ void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t n);
 
 /* Why a device is for no sandbox, whatever tells that it is one of these. */
-#define SEC_NODE_MEMORY "opens the machine's memory or its ports, and with them every isolation"
+#define SEC_NODE_MEMORY "is the machine's memory, ports or registers: no isolation would hold"
 #define SEC_NODE_KERNEL "opens the kernel's own state"
 #define SEC_NODE_DISK   "is a whole disk, and with it every file system on it"
 #define SEC_NODE_DISKS  "stands for a whole disk or makes one"

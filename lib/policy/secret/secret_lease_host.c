@@ -127,8 +127,8 @@ void sec_build_local(struct sec_lease *l, const struct sec_offer *o, size_t n)
 
 /* ---- host_device ---- */
 
-static int device_twice(const struct sec_lease *l, const struct sec_devices *d, const char *secret,
-	struct cl_err *e)
+static int device_twice(const struct sec_lease *l, const struct sec_devices *d,
+	const struct sec_grant *g, struct cl_err *e)
 {
 	for (size_t i = 0; i < l->nmaterials; i++)
 		for (size_t k = 0; k < l->materials[i].devices.n; k++)
@@ -142,8 +142,9 @@ static int device_twice(const struct sec_lease *l, const struct sec_devices *d, 
 					"host_device secret '%s': another grant of this run "
 					"delivers "
 					"device '%s' at %s already",
-					secret, there->name, there->target);
-				return cl_fix(e, "grant that device once");
+					g->secret_name, there->name, there->target);
+				return cl_fix(
+					e, "grant that device once: cloop secret revoke %s", g->id);
 			}
 	return 0;
 }
@@ -161,7 +162,7 @@ static int open_devices(const struct sec_lease *l, const struct sec_offer *o,
 		return -1;
 	if (l->pick.devices)
 		sec_devices_keep(some, l->pick.devices);
-	return device_twice(l, some, o->grant->secret_name, e);
+	return device_twice(l, some, o->grant, e);
 }
 
 void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
@@ -195,7 +196,7 @@ void sec_build_devices(struct sec_lease *l, const struct sec_offer *o, size_t n)
 /* ---- host_interface ---- */
 
 static int interface_twice(const struct sec_lease *l, const struct sec_interfaces *d,
-	const char *secret, struct cl_err *e)
+	const struct sec_grant *g, struct cl_err *e)
 {
 	for (size_t i = 0; i < l->nmaterials; i++)
 		for (size_t k = 0; k < l->materials[i].interfaces.n; k++)
@@ -211,9 +212,11 @@ static int interface_twice(const struct sec_lease *l, const struct sec_interface
 					"host_interface secret '%s': another grant of this run "
 					"moves "
 					"'%s' (%s to %s) already",
-					secret, there->name, there->source, there->target);
-				return cl_fix(e, "grant that interface once, or give it another "
-						 "target in the inventory");
+					g->secret_name, there->name, there->source, there->target);
+				return cl_fix(e,
+					"grant that interface once, or give it another target in "
+					"the inventory: cloop secret revoke %s",
+					g->id);
 			}
 	return 0;
 }
@@ -230,7 +233,7 @@ static int open_interfaces(const struct sec_lease *l, const struct sec_offer *o,
 		return -1;
 	if (l->pick.interfaces)
 		sec_interfaces_keep(some, l->pick.interfaces);
-	return interface_twice(l, some, o->grant->secret_name, e);
+	return interface_twice(l, some, o->grant, e);
 }
 
 void sec_build_interfaces(struct sec_lease *l, const struct sec_offer *o, size_t n)

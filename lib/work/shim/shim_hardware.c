@@ -2,7 +2,6 @@
 /* Hardware of the host that a run is lent: what it is at this moment, for the driver to pass in. */
 #include "work/shim/shim_internal.h"
 #include "base/mem.h"
-#include "policy/secret/secret_kind.h"
 #include "work/hardware.h"
 
 #include <stdlib.h>
@@ -25,22 +24,6 @@ void shim_devices_release(struct shim_devices *d)
 const struct shim_devices *shim_lent_devices(const struct shim *s)
 {
 	return &s->lent.devices;
-}
-
-/* The grant and the executor do not go together, and whoever pressed Run is told both. */
-static int cannot(const struct shim *s, const struct lease_item *it, const char *name,
-	const char *why, struct cl_err *e)
-{
-	(void)cl_fail(e, CL_EREFUSED,
-		"executor '%s' cannot give a sandbox devices of its host (%s), and '%s' is granted "
-		"to this run: %s '%s' (%s)",
-		s->job.row.executor_id, why, name, sec_kinds[it->kind].name, it->name,
-		it->grant_id);
-	(void)cl_constraint(e, "devices");
-	return cl_fix(e,
-		"bind the project to a container executor under runc or crun on the host that has "
-		"it, or revoke the grant: cloop secret revoke %s",
-		it->grant_id);
 }
 
 /* A node of tun devices is of use with one in the sandbox's network alone. */
@@ -88,7 +71,8 @@ int shim_hardware_take(struct shim *s, const struct lease *l, struct cl_err *e)
 		const struct lease_item *it = &l->items[i];
 
 		if (it->ndevices && s->job.no_devices)
-			return cannot(s, it, it->devices[0].name, s->job.no_devices, e);
+			return hardware_cannot(s->job.row.executor_id, s->job.no_devices,
+				it->devices[0].name, it->name, it->grant_id, e);
 		for (size_t k = 0; k < it->ndevices; k++)
 			if (add(s, it, &it->devices[k], e))
 				return -1;
