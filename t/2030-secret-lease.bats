@@ -259,6 +259,11 @@ lease_ID run_ID container $app TIME app-env, deploy-pat
 	has "$output" "reaches 2 subject(s)"
 	has "$output" "held by 1 workload(s)"
 	has "$output" "deleted now, and with nobody to hear of it, it is gone by"
+	# To the second: the end of the last lease, and the minute until a sweep has seen that.
+	last=$(($(sql "SELECT max(expires_at) FROM lease") / 1000 + 60))
+	has "$output" "it is gone by $(date -u -d "@$last" +%Y-%m-%dT%H:%M:%SZ) (in 1"
+	same "$(cloop secret blast deploy-pat --json | jq -r '[.gone_by, .late, .until_workload_ends] | map(tostring) | join(" ")')" \
+		"$(date -u -d "@$last" +%Y-%m-%dT%H:%M:%SZ) 0 false"
 	lacks "$output" "environment"
 	exits 0 cloop secret blast app-env
 	has "$output" "stays until its workload ends"
@@ -279,6 +284,17 @@ lease_ID run_ID container $app TIME app-env, deploy-pat
 	sql "UPDATE lease SET expires_at = 1"
 	exits 0 cloop secret sweep
 	has "$output" "1 expired"
+	# Who lives has it until it says otherwise.
+	has "$output" "2 pending"
+	exits 0 cloop secret holders "$pat_grant"
+	has "$output" "revoke_pending"
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -c '.detail | [.action, .lease_id, .leases, .reason]')" \
+		"[\"scrub\",\"$lease\",1,\"its time was over\"]"
+	exits 0 cloop secret sweep
+	same "$(cloop hub audit list --action lease.revoke_sent --json | wc -l)" 1
+	holder answer "$pat_grant" 3
+	holder answer "$env_grant" 0
+	exits 1 cloop secret holders "$pat_grant"
 	exits 1 renew "$old"
 	run_two=$(take "$app" "run_$(printf '%024d' 2)" | jq -r .id)
 	sql "INSERT INTO run SELECT 'run_$(printf '%024d' 2)', project, executor_id, handle_id, argv, harness, task, uid, detached,

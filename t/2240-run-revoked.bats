@@ -172,3 +172,72 @@ while not os.path.exists(sys.argv[3]):
 	until_ok has_logged "$id" gone
 	echo ghp_plantedtokenvalue0003 | cloop secret mint deploy-pat --kind github_pat >/dev/null
 }
+
+@test "a variable of a lease that was scrubbed is its process's until that ends, and named until then" {
+	env=$(cloop secret grant app-env --to "project:$P" --json | jq -r .id)
+	start "echo up; $WAIT; test -n \"\$API_KEY\""
+	until_ok has_logged "$id" up
+	exits 1 cloop secret revoke "$(cloop secret leases --run "$id" --json | jq -r .id)"
+	has "$output" "container: revoked — 3 file(s) removed, variables stay in the running process"
+	has "$stderr" "'app-env' stays in the sandbox of $id until that run ends (variables)"
+	exits 0 cloop secret holders "$env"
+	has "$output" "1 running workload(s) hold $env (app-env), 1 in their environment"
+	exits 1 cloop secret holders "$pat"
+	exits 0 cloop secret blast app-env
+	has "$output" "who has it keeps it until its workload ends"
+	touch "$P/go"
+	until_ok ended "$id"
+	same "$(cloop runs show --json "$id" | jq .exit_code)" 0
+	exits 1 cloop secret holders "$env"
+	exits 0 cloop secret blast app-env
+	has "$output" "nobody has it"
+}
+
+# killed_later WHAT : a grant that is taken back, and then what it was lent by, with kill.
+killed_later() {
+	local again=$pat
+	start "trap '' TERM; echo up; while [ ! -e /workspace/go ]; do sleep 0.1; done"
+	until_ok has_logged "$id" up
+	[ "$1" = grant ] || again=$(cloop secret leases --run "$id" --json | jq -r .id)
+	exits 0 cloop secret revoke "$pat"
+	# A second time as before takes nothing.
+	exits 0 cloop secret revoke "$pat"
+	exits 0 cloop secret revoke "$again"
+	same "$(cloop runs show --json "$id" | jq -r .state)" running
+	exits 0 cloop secret revoke "$again" --action kill
+	has "$output" "it was revoked already"
+	has "$output" "workload terminated"
+	until_ok ended "$id"
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -r .detail.action | head -n 2 | xargs)" "kill scrub"
+	exits 0 cloop hub audit verify
+}
+
+@test "a grant that was taken back already: kill still ends who was lent it" { killed_later grant; }
+@test "a lease that was taken back already: kill still ends who was lent it" { killed_later lease; }
+
+@test "what lapsed while its supervisor stood still is nobody's only when that says so" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
+	kill -STOP "$shim"
+	sqlite3 -cmd '.timeout 60000' "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
+	exits 0 cloop secret sweep
+	lapsed() { [ "$(cloop secret leases --run "$id" --all --json | jq -r .state)" = expired ]; }
+	until_ok lapsed
+	exits 0 cloop secret holders "$pat"
+	has "$output" "1 running workload(s) hold $pat"
+	has "$output" "files; revoke_pending"
+	exits 0 cloop secret blast deploy-pat
+	has "$output" "but 1 of them should have given it up by now"
+	kill -CONT "$shim"
+	until_ok has_logged "$id" gone
+	nobody() { cloop secret holders "$pat" > /dev/null; [ $? = 1 ]; }
+	until_ok nobody
+	exits 0 cloop secret blast deploy-pat
+	has "$output" "nobody has it"
+	exits 0 cloop hub audit list --grant "$pat" --action lease.revoke_acked --json
+	same "$(jq -c '[.detail.action, .detail.files_removed, .detail.run_id]' <<< "$output")" "[\"scrub\",3,\"$id\"]"
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -r .detail.reason | head -n 1)" "its time was over"
+	touch "$P/go"
+	until_ok ended "$id"
+}

@@ -18,6 +18,7 @@ struct blast {
 	json_t *grants, *tokens; /* tokens: those that are to be destroyed */
 	size_t n;
 	int64_t last; /* when the last lease or token of it is over for sure; 0: there is none */
+	size_t late;  /* that should be over by now, and have not said so */
 	bool weak;    /* somebody has it where only the end of the workload takes it */
 };
 
@@ -55,9 +56,13 @@ static void judge(struct blast *b)
 
 		if (h->state == HOLDER_REVOKED)
 			continue;
+		b->weak = b->weak || (h->how & ~(int64_t)(SEC_BY_FILE | SEC_BY_INTERFACE));
+		/* What is left of one that has answered ends with its workload. */
+		if (h->state == HOLDER_STAYS)
+			continue;
+		b->late += h->expires_at + SWEPT_MS <= b->k.now;
 		if (h->expires_at + SWEPT_MS > b->last)
 			b->last = h->expires_at + SWEPT_MS;
-		b->weak = b->weak || (h->how & ~(int64_t)(SEC_BY_FILE | SEC_BY_INTERFACE));
 	}
 }
 
@@ -120,7 +125,8 @@ static void as_text(const struct blast *b)
 	print_grants(b);
 	print_holders(b);
 	if (!b->last) {
-		(void)printf("  deleted now, nobody has it\n");
+		(void)printf("  deleted now, %s\n",
+			b->weak ? "who has it keeps it until its workload ends" : "nobody has it");
 		return;
 	}
 	if (json_array_size(b->tokens))
@@ -132,6 +138,11 @@ static void as_text(const struct blast *b)
 	cl_format_duration(b->last > b->k.now ? (b->last - b->k.now) / 1000 * 1000 : 0, in);
 	(void)printf("  deleted now, and with nobody to hear of it, it is gone by %s (in %s)\n",
 		when, in);
+	if (b->late)
+		(void)printf(
+			"  but %zu of them should have given it up by now, and nobody has said "
+			"that they did\n",
+			b->late);
 	if (b->weak)
 		(void)printf("  but what is in an environment, a mount or a device stays until its "
 			     "workload ends\n");
@@ -146,10 +157,10 @@ static void as_json(struct blast *b)
 		if (b->holders.v[i].state != HOLDER_REVOKED)
 			(void)json_array_append_new(holders, secret_holder_json(&b->holders.v[i]));
 	cl_format_time(b->last / 1000, when);
-	cl_take_json(json_pack("{s:s, s:s, s:s, s:O, s:o, s:O, s:s?, s:b}", "id", b->secret.id,
+	cl_take_json(json_pack("{s:s, s:s, s:s, s:O, s:o, s:O, s:s?, s:I, s:b}", "id", b->secret.id,
 		"name", b->secret.name, "kind", b->secret.kind, "grants", b->grants, "holders",
-		holders, "queued_tokens", b->tokens, "gone_by", b->last ? when : NULL,
-		"until_workload_ends", b->weak));
+		holders, "queued_tokens", b->tokens, "gone_by", b->last ? when : NULL, "late",
+		(json_int_t)b->late, "until_workload_ends", b->weak));
 }
 
 int cmd_secret_blast(struct cl_ctx *c, struct cl_err *e)

@@ -48,17 +48,11 @@ struct leases {
 	size_t n, queued;
 };
 
-/* What was taken back and is gone; what no revocation reaches stays with its workload. */
-static bool gone(const struct holder *h)
-{
-	return h->state == HOLDER_REVOKED && !h->env_stays &&
-	       !(h->how & (SEC_BY_MOUNT | SEC_BY_DEVICE | SEC_BY_INTERFACE));
-}
-
+/* What no revocation reaches stays with its workload. */
 static void add_names(const struct holders *h, struct cl_strv *out)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (!gone(&h->v[i]))
+		if (h->v[i].state != HOLDER_REVOKED)
 			cl_strv_add(out, h->v[i].secret_name);
 	cl_strv_sort(out);
 }
@@ -232,8 +226,10 @@ void secret_print_holder(const struct holder *h, const char *indent, int64_t now
 
 	(void)printf("%s%s on %s, project %s: %s; ", indent, h->run_id ? h->run_id : h->lease_id,
 		executor, project, *how ? how : "nothing secret");
-	if (h->state == HOLDER_HOLDS)
+	if (h->state == HOLDER_HOLDS && h->expires_at > now)
 		(void)printf("lease ends in %s\n", time);
+	else if (h->state == HOLDER_HOLDS)
+		(void)printf("its lease has lapsed, and it has not given it up\n");
 	else
 		(void)printf("%s%s\n", holder_state_name(h->state),
 			h->state == HOLDER_STAYS ? ", stays until the run ends" : "");

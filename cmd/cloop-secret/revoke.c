@@ -125,7 +125,7 @@ static void print_holders(const struct revoking *r)
 			if (!strcmp(h->v[k].executor_id, s.executor))
 				add_to_sum(&s, &h->v[k]);
 		/* The guide has no line for one where nothing could be wiped. */
-		if (s.state != HOLDER_STAYS || s.files)
+		if (s.state != HOLDER_STAYS || s.files || s.env_stays)
 			print_sum(&s);
 	}
 }
@@ -183,7 +183,7 @@ static void warn_of_stays(const struct revoking *r)
 
 		if (h->state != HOLDER_STAYS)
 			continue;
-		how = secret_how(h->how & (SEC_BY_MOUNT | SEC_BY_DEVICE));
+		how = secret_how(h->how & (SEC_BY_ENV | SEC_BY_MOUNT | SEC_BY_DEVICE));
 		cl_warn(r->ctx,
 			"'%s' stays in the sandbox of %s until that run ends (%s); to end it now: "
 			"cloop runs stop %s",

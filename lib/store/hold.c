@@ -70,19 +70,52 @@ int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const 
 int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id, int64_t at,
 	int64_t *n, struct cl_err *e)
 {
+	/* Who lives may keep more of what it gave up than anybody can tell: in its memory. */
+	cleanup_free char *sql = cl_asprintf(
+		"UPDATE lease_grant SET state = 'taking', action = 'kill', asked_at = :at,"
+		" answered_at = 0, result = NULL WHERE %s AND state <> 'superseded' AND action IS"
+		" NOT 'kill' AND (state = 'taking' OR EXISTS (SELECT 1 FROM lease l JOIN handle x"
+		" ON x.id = l.sandbox WHERE l.seq = lease_grant.lease AND x.state = 'live'))",
+		grant_id ? "grant_id = :id" : "lease = (SELECT seq FROM lease WHERE id = :id)");
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
-	if (db_prepare(s,
-		    grant_id ? "UPDATE lease_grant SET action = 'kill', asked_at = :at,"
-			       " answered_at = 0 WHERE state = 'taking' AND action = 'scrub' AND"
-			       " grant_id = :id"
-			     : "UPDATE lease_grant SET action = 'kill', asked_at = :at,"
-			       " answered_at = 0 WHERE state = 'taking' AND action = 'scrub' AND"
-			       " lease = (SELECT seq FROM lease WHERE id = :id)",
-		    &st, e))
+	if (db_prepare(s, sql, &st, e))
 		return -1;
 	db_int(st, ":at", at);
 	db_text(st, ":id", grant_id ? grant_id : lease_id);
+	return db_done(s, st, n, e);
+}
+
+int store_lease_lapsed(struct store *s, int64_t most, struct cl_strv *ids, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+	int rc;
+
+	/* From the live ones, who are few. */
+	if (db_prepare(s,
+		    "SELECT l.id FROM handle x CROSS JOIN lease l ON l.sandbox = x.id WHERE"
+		    " x.state = 'live' AND l.state = 'expired' AND EXISTS (SELECT 1 FROM"
+		    " lease_grant h WHERE h.lease = l.seq AND h.state = 'held') LIMIT :most",
+		    &st, e))
+		return -1;
+	db_int(st, ":most", most);
+	while (!(rc = db_step(s, st, &row, e)) && row)
+		cl_strv_add(ids, db_column(st, 0));
+	return rc;
+}
+
+int store_lease_ask(struct store *s, const char *id, int64_t at, int64_t *n, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "UPDATE lease_grant SET state = 'taking', action = 'scrub', asked_at = :at"
+		    " WHERE state = 'held' AND lease = (SELECT seq FROM lease WHERE id = :id)",
+		    &st, e))
+		return -1;
+	db_int(st, ":at", at);
+	db_text(st, ":id", id);
 	return db_done(s, st, n, e);
 }
 

@@ -99,9 +99,16 @@ int store_hold_take(struct store *s, int64_t lease, const char *grant_id, const 
  */
 int store_grant_take(struct store *s, const char *grant_id, const struct store_lease_end *end,
 	int64_t *n, struct cl_err *e);
-/* What is "taking" by scrub, of the grant or of the lease (ids, one of them NULL): by kill; *n. */
+/*
+ * taking with "kill" of what is "taking" by scrub, of the grant or of the lease (ids, one of them NULL),
+ * and of what a live workload has given up before; *n.
+ */
 int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id, int64_t at,
 	int64_t *n, struct cl_err *e);
+/* Ids of up to `most` expired leases of which a live workload holds something that nobody asked back. */
+int store_lease_lapsed(struct store *s, int64_t most, struct cl_strv *ids, struct cl_err *e);
+/* taking of all that the lease holds, with "scrub"; *n holds. */
+int store_lease_ask(struct store *s, const char *id, int64_t at, int64_t *n, struct cl_err *e);
 /* Live leases that hold the grant stand on its successor from now on; *n of them. */
 int store_grant_succeed(
 	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e);

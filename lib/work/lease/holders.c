@@ -47,11 +47,13 @@ static bool supervised(struct store *s, const char *handle)
 		       (pid_t)h.shim_pid, (uint64_t)h.shim_start, h.boot_id ? h.boot_id : "");
 }
 
-/* True when it was answered that it lasts as long as the workload does. */
+/* True when it was answered that it, or a variable of it, lasts as long as the workload does. */
 static bool stays(const struct store_holder *h)
 {
 	json_t *o = h->result ? json_loads(h->result, 0, NULL) : NULL;
-	bool yes = json_is_true(json_object_get(o, "stays"));
+	bool yes = json_is_true(json_object_get(o, "stays")) ||
+		   (json_is_true(json_object_get(o, "env_stays")) &&
+			   !json_is_true(json_object_get(o, "terminated")));
 
 	json_decref(o);
 	/* Who was told to end the workload after that has not answered yet. */
@@ -66,7 +68,9 @@ enum holder_state holder_judge(struct store *s, const struct store_holder *h, in
 	if (!strcmp(h->state, "held"))
 		return strcmp(h->lease_state, "live") || over ? HOLDER_REVOKED : HOLDER_HOLDS;
 	if (!strcmp(h->state, "failed"))
-		return HOLDER_FAILED;
+		return over ? HOLDER_REVOKED : HOLDER_FAILED;
+	if (!strcmp(h->state, "taken"))
+		return !over && h->handle_state && stays(h) ? HOLDER_STAYS : HOLDER_REVOKED;
 	if (strcmp(h->state, "taking") != 0)
 		return HOLDER_REVOKED;
 	if (!over && stays(h))

@@ -82,7 +82,7 @@ int lease_sweep(struct store *s, const struct lease_actor *who, const char *run_
 	if (all_of(s, who->now, who->name, store_lease_expire, &out->expired, e) ||
 		all_of(s, who->now, who->name, store_lease_orphans, &out->orphans, e) ||
 		all_of(s, who->now, who->name, store_lease_emptied, &out->settled, e) ||
-		store_holder_each(s, &taking, settle, &t, e) ||
+		revoke_lapsed(s, who, e) || store_holder_each(s, &taking, settle, &t, e) ||
 		all_of(s, who->now - LEASE_KEPT_MS, who->name, forget, &out->forgotten, e) ||
 		store_tombstone_forget(
 			s, who->now - TOMBSTONE_KEPT_MS, who->now, &out->tombstones, e) ||

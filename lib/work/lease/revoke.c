@@ -109,7 +109,7 @@ static int audit_sent(struct store *s, const struct lease_actor *who,
 
 /* ---- taking back ---- */
 
-/* Who was asked to wipe it only, and still has something of it, is asked to end. */
+/* Who was asked to wipe it only, and lives, is asked to end. */
 static int harden(struct store *s, const struct store_holder_filter *f, const char *action,
 	int64_t at, int64_t *n, struct cl_err *e)
 {
@@ -185,6 +185,25 @@ int revoke_lease(struct store *s, const struct store_lease *l, const struct leas
 		return -1;
 	if (*asked)
 		revoke_tell(s, run_base);
+	return 0;
+}
+
+int revoke_lapsed(struct store *s, const struct lease_actor *who, struct cl_err *e)
+{
+	const struct store_lease_end end = {.reason = "its time was over", .action = "scrub"};
+	cleanup_strv struct cl_strv ids = CL_STRV_INIT;
+
+	if (store_lease_lapsed(s, TOLD, &ids, e))
+		return -1;
+	for (size_t i = 0; i < ids.n; i++) {
+		const struct store_holder_filter f = {.lease_id = ids.v[i], .limit = NAMED};
+		cleanup_txn struct store_txn t = {0};
+		int64_t n;
+
+		if (store_begin(s, &t, e) || store_lease_ask(s, ids.v[i], who->now, &n, e) ||
+			(n && audit_sent(s, who, &f, &end, 1, e)) || store_commit(&t, e))
+			return -1;
+	}
 	return 0;
 }
 

@@ -7,4 +7,7 @@
 /* What became of one of them at `now` (Unix milliseconds). */
 enum holder_state holder_judge(struct store *s, const struct store_holder *h, int64_t now);
 
+/* What lapsed is asked back like what was revoked: a live workload that has it gives it up and says so. */
+int revoke_lapsed(struct store *s, const struct lease_actor *who, struct cl_err *e);
+
 #endif

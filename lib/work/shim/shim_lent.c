@@ -25,6 +25,7 @@ void shim_lent_plan(struct shim *s, int64_t expires_at)
 	int64_t left = expires_at - sys_now_ms();
 
 	s->lent.expires_at = expires_at;
+	s->lent.until = sys_mono_ms() + left;
 	/* One that a grant ends soon is asked for a few times more, and not ever faster. */
 	s->due.renew = left < SOON_MS ? 0 : sys_mono_ms() + left * 2 / 3;
 	s->due.look = sys_mono_ms() + LOOK_MS;

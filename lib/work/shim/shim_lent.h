@@ -38,6 +38,7 @@ struct shim_lent {
 	char *dir;     /* where the sandbox has its files; NULL in a shim that adopted */
 	int env_watch; /* until the variables were read; -1 */
 	int64_t expires_at;
+	int64_t until; /* the same on the boot clock: nobody sets that back */
 	struct shim_repos repos;
 	struct shim_devices devices;
 	struct shim_interfaces interfaces;
@@ -47,7 +48,7 @@ struct shim_lent {
 	bool narrowing;  /* because a part of it was taken back */
 	unsigned tries;  /* that failed meanwhile and may be mended by another */
 	bool ending;     /* the workload has to end because of that */
-	size_t removed;  /* files that were taken back by then */
+	size_t removed;  /* files that were taken back, and that no answer has told of yet */
 	bool complained; /* of a renewal that failed */
 	bool blind;      /* the store could not be asked, and that was said */
 	/* a renewal on its way, in a thread of its own */

@@ -62,15 +62,24 @@ static int64_t how_held(struct shim *s, const char *grant_id)
 	return f.how;
 }
 
+/* How many files went is told once, whoever the answer is for. */
+static int64_t tell_removed(struct shim *s)
+{
+	size_t n = s->lent.removed;
+
+	s->lent.removed = 0;
+	return (int64_t)n;
+}
+
 /*
  * What was taken back is out of the files; a variable of a running process is not to be had back,
  * so a grant that stands in one ends with the workload, and is given up when that is over.
  */
-static void settle(struct shim *s, const struct lease_take_backs *t, size_t removed)
+static void settle(struct shim *s, const struct lease_take_backs *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		const struct lease_take_back *b = &t->v[i];
-		struct lease_answer a = {.files_removed = i ? 0 : (int64_t)removed};
+		struct lease_answer a = {0};
 		int64_t how = how_held(s, b->grant_id);
 		char why[300];
 
@@ -84,7 +93,6 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 				b->kill ? "its holders were to be killed"
 					: "its value stands in the environment");
 			s->lent.ending = true;
-			s->lent.removed += removed;
 			shim_stop(s, OUTCOME_KILLED, REVOKE_MS, why);
 		} else if (how & (SEC_BY_MOUNT | SEC_BY_DEVICE)) {
 			if (b->answered)
@@ -98,6 +106,7 @@ static void settle(struct shim *s, const struct lease_take_backs *t, size_t remo
 		} else {
 			shim_note(s, "lease", "'%s' (%s) was taken back", b->secret_name,
 				b->grant_id);
+			a.files_removed = a.failed ? 0 : tell_removed(s);
 			answer(s, b->grant_id, &a);
 		}
 	}
@@ -112,8 +121,8 @@ void shim_lent_settle_ended(struct shim *s)
 		return;
 	for (size_t i = 0; i < t.n; i++)
 		answer(s, t.v[i].grant_id,
-			&(struct lease_answer){.terminated = true,
-				.files_removed = i ? 0 : (int64_t)s->lent.removed});
+			&(struct lease_answer){
+				.terminated = true, .files_removed = tell_removed(s)});
 }
 
 static bool taken_back(struct shim *s, struct lease_take_backs *t)
@@ -142,8 +151,9 @@ void shim_lent_give_up(struct shim *s, const char *why)
 	s->lent.over = true;
 	s->due.renew = 0;
 	shim_note(s, "lease", "%s: %zu files were taken back", why, removed);
+	s->lent.removed += removed;
 	if (taken_back(s, &t))
-		settle(s, &t, removed);
+		settle(s, &t);
 	/* Not by ourselves: output is pumped and deadlines are kept meanwhile. */
 	shim_tokens_end_aside(s, &tokens, "taken back");
 }
@@ -186,7 +196,8 @@ void shim_lent_settle(struct shim *s, const struct lease *l, size_t removed)
 	if (!taken_back(s, &t))
 		return;
 	again = set_aside(l, &t);
-	settle(s, &t, removed);
+	s->lent.removed += removed;
+	settle(s, &t);
 	if (again)
 		shim_lent_look(s);
 }
@@ -202,6 +213,12 @@ static bool any_fresh(const struct lease_take_backs *t)
 	return false;
 }
 
+/* A clock that is set back makes no lease longer. */
+static bool lapsed(const struct shim *s)
+{
+	return sys_now_ms() >= s->lent.expires_at || sys_mono_ms() >= s->lent.until;
+}
+
 void shim_lent_look(struct shim *s)
 {
 	cleanup_take_backs struct lease_take_backs t = LEASE_TAKE_BACKS_INIT;
@@ -212,11 +229,11 @@ void shim_lent_look(struct shim *s)
 		return;
 	if (!taken_back(s, &t))
 		return;
-	if (!any_fresh(&t) && !t.over && sys_now_ms() < s->lent.expires_at)
+	if (!any_fresh(&t) && !t.over && !lapsed(s))
 		return;
 	if (s->lent.over) {
-		settle(s, &t, 0);
-	} else if (t.over || sys_now_ms() >= s->lent.expires_at) {
+		settle(s, &t);
+	} else if (t.over || lapsed(s)) {
 		shim_lent_give_up(
 			s, t.n ? "what it was lent was revoked" : "what it was lent has lapsed");
 	} else {
