@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # An installation token that GitHub does not destroy when it is asked to: sealed in the hub, asked for
-# again by each sweep until GitHub says that it is gone or its hour is over, and then nowhere. Nothing is
+# again by each sweep until GitHub says that it is gone, whatever the clock says, and then nowhere. Nothing is
 # lost by a process that is killed at any of its writes, and nothing stays.
 # shellcheck disable=SC2030,SC2031,SC2034,SC2154,SC2317 # each test is a subshell; the harness calls and sets
 load lib/common
@@ -81,7 +81,7 @@ stuck() {
 	has "$output" "1 token(s) of it are queued: GitHub has not destroyed them yet"
 	has "$output" "gone by 20"
 	exits 1 cloop secret revoke "$id" --wait 5s
-	has "$output" "1 token(s) that GitHub has not destroyed: queued, and tried again at each sweep until 20"
+	has "$output" "1 token(s) that GitHub has not destroyed: queued, and tried again at each sweep; the last ends by itself at 20"
 	exits 1 cloop secret revoke "$id" --wait 5s --json
 	same "$(jq -r '.queued_tokens | length' <<< "$output")" 1
 	same "$(cloop hub key status --json | jq -c '.sets[] | select(.set == "tokens") | [.rows, .awaiting_rotation]')" '[1,0]'
@@ -98,7 +98,7 @@ stuck() {
 		later
 		exits 0 cloop secret sweep
 		has "$output" "tokens of GitHub Apps: 0 destroyed, 0 ended by themselves, 1 queued"
-		has "$output" "tried again at each sweep, until 20"
+		has "$output" "tried again at each sweep; the last ends by itself at 20"
 		later
 		modes
 		same "$(sweep | counts)" '[1,0,0]'
@@ -139,23 +139,102 @@ stuck() {
 	pid=$!
 	tried() { [ "$(sql 'SELECT tries FROM token')" -gt 2 ]; }
 	wait_for tried
-	kill -0 $pid
+	kill $pid
+	wait $pid || true
+	# The sweep that it may just have started.
+	none_sweeps() { ! pgrep -f "cloop-secret -C $hub sweep" >/dev/null; }
+	wait_for none_sweeps
 	modes
 	later
-	kill $pid
 	exits 0 cloop sweep --only leases
 	has "$output" "ended 1 tokens of GitHub Apps"
 	same "$(alive)$(queued)" 00
 }
 
-@test "its own end is the last: then it is wiped, with or without a key" {
+# jumped CMD... : with a clock that went ahead by two hours.
+jumped() {
+	local preload=$BUILD_DIR/t/lib/faults.so
+	sanitized && preload="$(gcc -print-file-name=libasan.so) $preload"
+	env LD_PRELOAD="$preload" T_CLOCK_SHIFT=7200 "$@"
+}
+jumped_sweep() { jumped "$D/load/cloop-secret" sweep --json | jq -c .tokens; }
+
+@test "a clock that jumps ahead ends no token: GitHub is asked all the same" {
 	stuck
-	sql "UPDATE token SET expires_at = $(date +%s)000 - 1000"
-	mv "$hub/cloop-secret-key" "$D/away"
-	same "$(sweep | counts)" '[0,0,1]'
-	same "$(queued)" 0
+	same "$(jumped_sweep | counts)" '[0,1,0]'
+	same "$(sql 'SELECT late FROM token')$(alive)" 11
+	later
+	modes
+	# It lives, whatever the clock says, and is destroyed.
+	sql 'UPDATE token SET tried_at = 0'
+	same "$(jumped_sweep | counts)" '[1,0,0]'
+	same "$(alive)$(queued)" 00
+	has "$(ends)" "allow released"
+	lacks "$(ends)" "ended by itself"
+	# So it is for who supervises the run, and for one that is in use.
+	take
+	over
+	question "$token" > "$D/q"
+	exits 0 jumped "$D/load/cloop-secret" drop < "$D/q"
+	same "$(alive)$(queued)" 00
+	take
+	same "$(jumped_sweep | counts)" '[1,0,0]'
+	same "$(alive)$(queued)" 00
+	cloop hub audit verify
+}
+
+@test "one that has ended is forgotten when GitHub does not know it any more" {
+	for how in 401 404; do
+		stuck
+		sql "UPDATE token SET expires_at = $(date +%s)000 - 1000, tried_at = 0"
+		modes "destroy $how"
+		same "$how $(sweep | counts)" "$how [0,0,1]"
+		same "$(queued)" 0
+	done
 	has "$(ends)" "deny it ended by itself at 20"
 	has "$(ends)" "not destroyed after 1 tries"
+	lacks "$(ends)" "GitHub never said so"
+}
+
+@test "one of which GitHub says nothing is tried for longer than its hour, by the tries alone, with or without a key" {
+	stuck
+	stuck
+	same "$(queued)" 2
+	sql "UPDATE token SET expires_at = $(date +%s)000 - 1000, tried_at = 0"
+	forget
+	# The second is not asked for at an address that was silent for the first, and counted.
+	same "$(sweep | counts)" '[0,2,0]'
+	same "$(sql 'SELECT group_concat(late) FROM token') $(calls)" "1,1 destroy 500"
+	# What comes sooner than a try can take does not count.
+	same "$(sweep | jq .queued)$(sql 'SELECT group_concat(late) FROM token')" 21,1
+	sql 'UPDATE token SET late = 238'
+	later
+	same "$(sweep | counts)" '[0,2,0]'
+	mv "$hub/cloop-secret-key" "$D/away"
+	later
+	same "$(sweep | jq -c '[.queued, (.error | test("key"))]')" '[2,true]'
+	same "$(sql 'SELECT group_concat(late) FROM token')" 240,240
+	forget
+	same "$(sweep | counts)" '[0,0,2]'
+	same "$(queued) $(calls)" "0 "
+	has "$(ends)" "GitHub never said so in 240 tries since"
+}
+
+@test "an end that lies in the past, or in a thousand years, is nobody's reason to forget it" {
+	for which in past far; do
+		modes "destroy 500" "mint $which"
+		take
+		if [ $which = far ]; then over; else has "$(jq -r '.refused[].reason' <<< "$output")" "in less than five minutes"; fi
+		modes
+		sql 'UPDATE token SET tried_at = 0'
+		cloop secret sweep >/dev/null
+		same "$which $(alive)$(queued)" "$which 00"
+		forget
+	done
+	# A row ends within the hours that a token can live, whatever was said.
+	modes "mint far"
+	take
+	[ "$(sql 'SELECT expires_at - created_at <= 7200000 FROM token')" = 1 ]
 }
 
 @test "without the key it waits, and who has the key ends it" {

@@ -66,8 +66,9 @@ int forge_put(const char *p, size_t len, struct cl_err *e);
 /* Asks for a token and holds the answer to the scope; one that is not held is destroyed. */
 int forge_token(
 	struct forge *f, const struct gh_scope *scope, struct gh_token *out, struct cl_err *e);
-/* Destroys a token; CL_EUNAVAIL and the like when GitHub did not say that it did. */
-int forge_destroy(struct forge *f, const char *token, struct cl_err *e);
+/* Destroys a token; CL_EUNAVAIL and the like when GitHub did not say that it did. *gone, unless NULL:
+ * it was so before. */
+int forge_destroy(struct forge *f, const char *token, bool *gone, struct cl_err *e);
 /* All repositories of the installation, by a token of its own that may read metadata only and is
  * destroyed before this returns, where GitHub does it. */
 int forge_inventory(struct forge *f, struct gh_repositories *out, struct cl_err *e);

@@ -126,7 +126,7 @@ static int answer(struct mint *m, struct cl_err *e)
 
 	if (!forge_put(text, strlen(text), e) && !forge_put("\n", 1, e))
 		return 0;
-	(void)forge_destroy(m->f, m->token.token.p, &ignored);
+	(void)forge_destroy(m->f, m->token.token.p, NULL, &ignored);
 	return -1;
 }
 
@@ -152,14 +152,15 @@ int cmd_forge_mint(struct cl_ctx *c, struct cl_err *e)
 int cmd_forge_revoke(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_forge struct forge f = FORGE_INIT;
+	bool gone;
 
 	(void)c;
 	if (forge_read(&f, e))
 		return -1;
 	if (!f.base_url || !f.len || strlen(f.secret) != f.len)
 		return cl_fail(e, CL_EDATA, "the request has no base_url or no token");
-	if (forge_connect(&f, f.base_url, e) || forge_destroy(&f, f.secret, e))
+	if (forge_connect(&f, f.base_url, e) || forge_destroy(&f, f.secret, &gone, e))
 		return -1;
-	cl_take_json(json_pack("{s:b}", "destroyed", 1));
+	cl_take_json(json_pack("{s:b, s:b}", "destroyed", 1, "gone", gone));
 	return 0;
 }

@@ -158,7 +158,7 @@ int forge_ask(struct forge *f, const struct forge_call *call, struct http_answer
 	return gh_check(&f->ask, out, e);
 }
 
-int forge_destroy(struct forge *f, const char *token, struct cl_err *e)
+int forge_destroy(struct forge *f, const char *token, bool *gone, struct cl_err *e)
 {
 	const struct forge_call call = {.call = GH_DESTROY,
 		.method = "DELETE",
@@ -168,5 +168,9 @@ int forge_destroy(struct forge *f, const char *token, struct cl_err *e)
 	cleanup_http_answer struct http_answer http = HTTP_ANSWER_INIT;
 	struct gh_answer a;
 
-	return forge_ask(f, &call, &http, &a, e);
+	if (forge_ask(f, &call, &http, &a, e))
+		return -1;
+	if (gone)
+		*gone = a.status == 401 || a.status == 404;
+	return 0;
 }

@@ -34,7 +34,7 @@ static int given(struct forge *f, const struct gh_token *t, struct cl_err *e)
 	cl_buf_addf(&line, "+%lld %s %s\n", (long long)t->expires_at, f->base_url, t->token.p);
 	if (!forge_put(line.p, line.len, e))
 		return 0;
-	(void)forge_destroy(f, t->token.p, &ignored);
+	(void)forge_destroy(f, t->token.p, NULL, &ignored);
 	return -1;
 }
 
@@ -44,7 +44,7 @@ static int end(struct forge *f, const struct gh_token *t, const char *which, str
 	cleanup_free char *line = NULL;
 	struct cl_err ignored;
 
-	if (!forge_destroy(f, t->token.p, why))
+	if (!forge_destroy(f, t->token.p, NULL, why))
 		return forge_put("-\n", 2, &ignored);
 	line = cl_asprintf("!%s: %s", which, why->msg);
 	cl_mask(line, "");

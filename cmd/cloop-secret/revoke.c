@@ -147,7 +147,7 @@ static void print_tokens(const struct token_pass *t)
 	cl_format_time(t->last / 1000, when);
 	(void)printf(
 		"  %lld token(s) that GitHub has not destroyed: queued, and tried again at each "
-		"sweep until %s",
+		"sweep; the last ends by itself at %s",
 		(long long)t->queued, when);
 	if (t->why.code)
 		(void)printf(" — %s", t->why.msg);

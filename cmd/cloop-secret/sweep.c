@@ -38,7 +38,8 @@ static void as_text(const struct lease_sweep *d, const struct token_pass *t)
 	if (!t->queued)
 		return;
 	cl_format_time(t->last / 1000, when);
-	(void)printf("  tried again at each sweep, until %s: %s\n", when, t->why.msg);
+	(void)printf("  tried again at each sweep; the last ends by itself at %s: %s\n", when,
+		t->why.msg);
 }
 
 int cmd_secret_sweep(struct cl_ctx *c, struct cl_err *e)

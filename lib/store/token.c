@@ -30,6 +30,7 @@ static const struct db_col columns[] = {
 	COL(DB_TEXT, error),
 	COL(DB_TEXT, base_url),
 	COL(DB_TEXT, signature),
+	COL(DB_INT, late),
 };
 #undef COL
 static const struct db_table table = {
@@ -167,7 +168,8 @@ int store_token_try(
 
 	/* A clock that was set back must not keep anybody from trying. */
 	if (db_prepare(s,
-		    "UPDATE token SET tried_at = :now, tries = tries + 1 WHERE id = :id"
+		    "UPDATE token SET tried_at = :now, tries = tries + 1,"
+		    " late = late + (expires_at <= :now) WHERE id = :id"
 		    " AND (tried_at <= :now - :apart OR tried_at > :now)",
 		    &st, e))
 		return -1;

@@ -17,7 +17,8 @@ struct store_token {
 	int64_t created_at, expires_at;
 	char *ends; /* why it is to be destroyed; NULL: it is in use */
 	int64_t tries, tried_at;
-	char *error; /* of the last try; NULL: it did not fail yet */
+	int64_t late; /* how many of the tries were after its end */
+	char *error;  /* of the last try; NULL: it did not fail yet */
 	/* Where it is destroyed, and what vouches for that (seal/token.h); NULL: nothing does. */
 	char *base_url, *signature;
 };
@@ -54,7 +55,7 @@ int store_token_end(
 	struct store *s, const struct store_token_filter *f, const char *reason, struct cl_err *e);
 /*
  * One process at a time asks GitHub: *won says that it is the caller's turn, which it is when nobody
- * had one within the last `apart` milliseconds.
+ * had one within the last `apart` milliseconds. It counts as a try.
  */
 int store_token_try(
 	struct store *s, const char *id, int64_t now, int64_t apart, bool *won, struct cl_err *e);

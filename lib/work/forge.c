@@ -226,7 +226,16 @@ int forge_token_mint(
 	return rc || take(&json, out, e) ? -1 : 0;
 }
 
-int forge_token_destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e)
+static bool says_gone(const struct answer_line *json)
+{
+	json_t *o = json->p ? json_loadb(json->p, json->len, JSON_REJECT_DUPLICATES, NULL) : NULL;
+	bool gone = json_is_true(json_object_get(o, "gone"));
+
+	json_decref(o);
+	return gone;
+}
+
+int forge_token_destroy(struct keyed *k, const struct forge_end *t, bool *gone, struct cl_err *e)
 {
 	cleanup_forge_lefts struct forge_lefts none = FORGE_LEFTS_INIT;
 	cleanup_run struct sys_run r = SYS_RUN_INIT;
@@ -237,6 +246,8 @@ int forge_token_destroy(struct keyed *k, const struct forge_end *t, struct cl_er
 	add_common(k, o, t->secret_name);
 	(void)json_object_set_new(o, "base_url", cl_json_string(t->base_url));
 	rc = run("revoke", o, t->token, t->len, &none, &json, &r, e);
+	if (gone)
+		*gone = says_gone(&json);
 	json_decref(o);
 	return rc;
 }
@@ -268,7 +279,7 @@ int forge_token_write(struct keyed *k, const struct forge_end *t, const char *wh
 
 int forge_token_revoke(struct keyed *k, const struct forge_end *t, struct cl_err *e)
 {
-	int rc = forge_token_destroy(k, t, e);
+	int rc = forge_token_destroy(k, t, NULL, e);
 	struct cl_err ignored;
 	char when[32];
 

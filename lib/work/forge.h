@@ -101,10 +101,10 @@ struct forge_end {
 	const char *reason; /* "released", "revoked", "refreshed", ... */
 };
 /*
- * Destroys it at GitHub. One that is gone already counts as destroyed. Needs no root key: keyed_without
- * is enough. -1 with *e when it may live on.
+ * Destroys it at GitHub. One that is gone already counts as destroyed, and *gone, unless NULL, says so.
+ * Needs no root key: keyed_without is enough. -1 with *e when it may live on.
  */
-int forge_token_destroy(struct keyed *k, const struct forge_end *t, struct cl_err *e);
+int forge_token_destroy(struct keyed *k, const struct forge_end *t, bool *gone, struct cl_err *e);
 /* The audit row github_app.token_destroy; `why`: a denial with that reason. NULL: it was destroyed. */
 int forge_token_write(
 	struct keyed *k, const struct forge_end *t, const char *why, struct cl_err *e);

@@ -18,6 +18,11 @@
 #define PASS_MS 40000
 /* Nobody else asks for a token while somebody waits for GitHub's answer. */
 #define APART_MS 15000
+/*
+ * How often one is tried whose end has come by this clock, which may have jumped: for longer than a
+ * token lives, by the tries alone.
+ */
+#define LATE_TRIES (3600 * 1000 / APART_MS)
 
 /* The slug of an address that nothing vouches for. */
 #define FORGED "forged_address"
@@ -159,19 +164,21 @@ static int forget(struct replay *r, const struct store_token *t, const char *why
 	return store_commit(&txn, e);
 }
 
-static int lapsed(struct replay *r, const struct store_token *t, struct cl_err *e)
+/* Over, by the word of GitHub, or of nobody for as long as it can live. */
+static int lapsed(struct replay *r, const struct store_token *t, bool gone, struct cl_err *e)
 {
-	cleanup_free char *why = NULL;
+	cleanup_buf struct cl_buf why = CL_BUF_INIT;
 	char when[32];
 
 	cl_format_time(t->expires_at / 1000, when);
+	cl_buf_addf(&why, "it ended by itself at %s", when);
 	if (t->error)
-		why = cl_asprintf("it ended by itself at %s, not destroyed after %lld tries: %s",
-			when, (long long)t->tries, t->error);
-	else
-		why = cl_asprintf("it ended by itself at %s", when);
+		cl_buf_addf(&why, ", not destroyed after %lld tries: %s", (long long)t->tries,
+			t->error);
+	if (!gone)
+		cl_buf_addf(&why, "; GitHub never said so in %lld tries since", (long long)t->late);
 	r->out->lapsed++;
-	return forget(r, t, why, e);
+	return forget(r, t, why.p, e);
 }
 
 bool token_ring(struct keyed *k, struct cl_err *why)
@@ -288,42 +295,71 @@ static int not_yet(struct replay *r, const struct store_token *t, struct cl_err 
 	return store_commit(&txn, e);
 }
 
+/* True in *turn: nobody else is about it, and a try is counted. */
+static int take_turn(struct replay *r, const struct store_token *t, bool *turn, struct cl_err *e)
+{
+	*turn = false;
+	return sys_mono_ms() < r->until
+		       ? store_token_try(r->k->store, t->id, sys_now_ms(), APART_MS, turn, e)
+		       : 0;
+}
+
+static int busy(struct replay *r, const struct store_token *t)
+{
+	struct cl_err why;
+
+	(void)cl_fail(&why, CL_EBUSY, "another process asks GitHub at this moment");
+	(void)cl_slug(&why, TOKEN_BUSY);
+	queue(r, t, &why);
+	return 0;
+}
+
+static int ask(struct replay *r, const struct store_token *t, struct forge_end *end, bool over,
+	struct cl_err *e)
+{
+	struct cl_err why;
+	bool gone;
+
+	if (forge_token_destroy(r->k, end, &gone, &why)) {
+		if (forge_retry(&why))
+			cl_strv_add(&r->silent, end->base_url);
+		return not_yet(r, t, &why, true, e);
+	}
+	if (gone && over)
+		return lapsed(r, t, true, e);
+	r->out->destroyed++;
+	return forget(r, t, NULL, e);
+}
+
 static int destroy(struct replay *r, const struct store_token *t, struct cl_err *e)
 {
 	cleanup_seal struct seal_buf plain = SEAL_BUF_INIT;
 	struct forge_end end = end_of(t);
+	bool over = t->expires_at <= sys_now_ms(), silent, turn;
 	struct cl_err why;
-	bool turn = false;
 
+	if (over && t->late >= LATE_TRIES)
+		return lapsed(r, t, false, e);
+	/* Who has no key and finds none counts too: it is not kept for ever. */
 	if (open_token(r, t, &plain, &end, &why))
-		return not_yet(r, t, &why, false, e);
-	if (cl_strv_has(&r->silent, end.base_url)) {
-		queue(r, t, &r->out->why);
-		return 0;
+		return (over && take_turn(r, t, &turn, e)) || not_yet(r, t, &why, false, e) ? -1
+											    : 0;
+	silent = cl_strv_has(&r->silent, end.base_url);
+	if (!silent || over) {
+		if (take_turn(r, t, &turn, e))
+			return -1;
+		if (!turn)
+			return busy(r, t);
 	}
-	if (sys_mono_ms() < r->until &&
-		store_token_try(r->k->store, t->id, sys_now_ms(), APART_MS, &turn, e))
-		return -1;
-	if (!turn) {
-		(void)cl_fail(&why, CL_EBUSY, "another process asks GitHub at this moment");
-		(void)cl_slug(&why, TOKEN_BUSY);
-		queue(r, t, &why);
-		return 0;
-	}
-	if (!forge_token_destroy(r->k, &end, &why)) {
-		r->out->destroyed++;
-		return forget(r, t, NULL, e);
-	}
-	if (forge_retry(&why))
-		cl_strv_add(&r->silent, end.base_url);
-	return not_yet(r, t, &why, true, e);
+	if (!silent)
+		return ask(r, t, &end, over, e);
+	queue(r, t, &r->out->why);
+	return 0;
 }
 
 static int one(const struct store_token *t, void *arg, struct cl_err *e)
 {
-	struct replay *r = arg;
-
-	return t->expires_at <= sys_now_ms() ? lapsed(r, t, e) : destroy(r, t, e);
+	return destroy(arg, t, e);
 }
 
 int token_replay(struct keyed *k, const struct store_token_filter *f,

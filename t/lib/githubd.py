@@ -270,6 +270,8 @@ class Api(http.server.BaseHTTPRequestHandler):
                "repository_selection": "all" if given is None or mode == "all" else "selected"}
         if given is not None and mode != "unlisted":
             out["repositories"] = [{**known[i], "node_id": "R_x"} for i in given]
+        if mode in ("past", "far"):
+            out["expires_at"] = {"past": "2001-01-01T00:00:00Z", "far": "9999-12-31T23:59:59Z"}[mode]
         if mode == "no-expiry":
             del out["expires_at"]
         self.note(call, 201, asked=asked, token=tokens[token]["n"])
