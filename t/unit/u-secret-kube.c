@@ -228,3 +228,29 @@ void test_unenforced__as_the_guide_words_it(void)
 		CHECK_STR(b.p, rows[i][2]);
 	}
 }
+
+void test_secrets__wherever_they_stand(void)
+{
+	static const char text[] =
+		"clusters:\n"
+		"- {name: a, cluster: {server: 'https://su:server-pass-1@a', proxy-url: "
+		"'http://pu:proxy%2dpass-2@p'}}\n"
+		"contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+		"users: [{name: a, user: {password: 12345678, token: 1.5e8, client-key-data: "
+		"a2V5LWRhdGEtMw==, x: {y: [deep-list-4, {z: deep-map-5}]}, username: "
+		"not-secret}}]\n";
+	static const char *const want[] = {"server-pass-1", "proxy%2dpass-2", "proxy-pass-2",
+		"12345678", "150000000", "a2V5LWRhdGEtMw==", "key-data-3", "deep-list-4",
+		"deep-map-5"};
+	cleanup_kube struct sec_kube k = SEC_KUBE_INIT;
+	cleanup_strv struct cl_strv got = CL_STRV_INIT;
+	struct cl_err e;
+
+	CHECK_INT(sec_kube_read(text, sizeof(text) - 1, &k, &e), 0);
+	sec_kube_secrets(&k, &got);
+	for (size_t i = 0; i < CL_ARRAY_LEN(want); i++)
+		if (!cl_strv_has(&got, want[i]))
+			UNIT_FAIL("'%s' is not taken out of output", want[i]);
+	CHECK(!cl_strv_has(&got, "not-secret"));
+	CHECK_INT(got.n, CL_ARRAY_LEN(want));
+}

@@ -43,6 +43,12 @@ bool sec_variable_ok(const char *name);
 /* A proxy's URL: something, and no blank or control character in it. */
 int sec_proxy_check(const char *p, size_t n, struct cl_err *e);
 
+/*
+ * Adds the password of scheme://user:password@host to *out, as it stands and, where that differs,
+ * with its percent-encoding (RFC 3986 2.1) taken off. Its strings are secret: wipe them.
+ */
+void sec_url_password(const char *p, size_t n, struct cl_strv *out);
+
 /* Logins to registries: user:password, or a docker config.json with a login under "auths". */
 int sec_registry_check(const char *p, size_t n, struct cl_strv *notes, struct cl_err *e);
 

@@ -2,6 +2,7 @@
 #include "policy/secret/secret_kube.h"
 #include "base/b64.h"
 #include "base/mem.h"
+#include "base/num.h"
 #include "base/text.h"
 #include "base/yaml_write.h"
 #include "policy/secret/secret_internal.h"
@@ -402,28 +403,57 @@ static void add_secret(const char *key, const char *text, struct cl_strv *out)
 		cl_strv_addn(out, raw.p, raw.len);
 }
 
+static void collect(const json_t *body, struct cl_strv *out);
+
+/* A number is written as the document has it. */
+static void collect_value(const char *key, const json_t *v, struct cl_strv *out)
+{
+	char number[32];
+	json_t *one;
+	size_t i;
+
+	if (json_is_object(v)) {
+		collect(v, out);
+	} else if (json_is_array(v)) {
+		json_array_foreach (v, i, one)
+			collect_value(key, one, out);
+	} else if (harmless(key)) {
+		return;
+	} else if (json_is_integer(v)) {
+		cl_strv_addf(out, "%lld", (long long)json_integer_value(v));
+	} else if (json_is_real(v)) {
+		cl_format_double(json_real_value(v), number);
+		cl_strv_add(out, number);
+	} else if (json_string_length(v)) {
+		add_secret(key, json_string_value(v), out);
+	}
+}
+
 static void collect(const json_t *body, struct cl_strv *out)
 {
 	const char *key;
 	json_t *v;
 
-	json_object_foreach ((json_t *)(uintptr_t)body, key, v) {
-		const char *s = json_string_value(v);
-
-		if (json_is_object(v))
-			collect(v, out);
-		else if (s && *s && !harmless(key))
-			add_secret(key, s, out);
-	}
+	json_object_foreach ((json_t *)(uintptr_t)body, key, v)
+		collect_value(key, v, out);
 }
 
 void sec_kube_secrets(const struct sec_kube *k, struct cl_strv *out)
 {
+	static const char *const urls[] = {"server", "proxy-url"};
 	json_t *v;
 	size_t i;
 
 	json_array_foreach (list_of(k, "users"), i, v)
 		collect(json_object_get(v, "user"), out);
+	json_array_foreach (list_of(k, "clusters"), i, v)
+		for (size_t n = 0; n < CL_ARRAY_LEN(urls); n++) {
+			const char *url = json_string_value(
+				json_object_get(json_object_get(v, "cluster"), urls[n]));
+
+			if (url)
+				sec_url_password(url, strlen(url), out);
+		}
 }
 
 void sec_kube_unenforced(const struct sec_constraints *c, struct cl_buf *out)

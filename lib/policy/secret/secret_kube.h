@@ -44,7 +44,10 @@ void sec_kube_notes(const struct sec_kube *k, struct cl_strv *notes);
 void sec_kube_summary(const struct sec_kube *k, struct cl_buf *out);
 /* The YAML text. Give a secret buffer. */
 void sec_kube_write(const struct sec_kube *k, struct cl_buf *out);
-/* Every text that signs somebody in: tokens, passwords, keys (as they stand and decoded). */
+/*
+ * Every text that signs somebody in: tokens, passwords, those in URLs of clusters too, and keys (as
+ * they stand and decoded).
+ */
 void sec_kube_secrets(const struct sec_kube *k, struct cl_strv *out);
 
 /*

@@ -25,13 +25,14 @@ static char *joined(const struct cl_strv *s)
 /* The password of scheme://user:password@host, to be scrubbed alone too. */
 static void add_proxy_secrets(struct sec_lease *l, const char *p, size_t n)
 {
-	const char *at = memrchr(p, '@', n), *from = memmem(p, n, "://", 3), *colon;
+	cleanup_strv struct cl_strv passwords = CL_STRV_INIT;
 
 	sec_lease_secret(l, p, n);
-	from = from ? from + 3 : p;
-	colon = at && at > from ? memchr(from, ':', (size_t)(at - from)) : NULL;
-	if (colon)
-		sec_lease_secret(l, colon + 1, (size_t)(at - colon - 1));
+	sec_url_password(p, n, &passwords);
+	for (size_t i = 0; i < passwords.n; i++) {
+		sec_lease_secret(l, passwords.v[i], strlen(passwords.v[i]));
+		explicit_bzero(passwords.v[i], strlen(passwords.v[i]));
+	}
 }
 
 static void deliver_proxy(struct sec_lease *l, const struct sec_offer *o, const char *p, size_t n)

@@ -50,6 +50,36 @@ int sec_doc_parse(struct cl_doc *d, enum cl_doc_kind form, const char *kind, con
 	return cl_at(e, NULL, line, column);
 }
 
+static int hex_of(char c)
+{
+	static const char digits[] = "0123456789abcdef0123456789ABCDEF";
+	const char *at = c ? strchr(digits, c) : NULL;
+
+	return at ? (int)((at - digits) % 16) : -1;
+}
+
+void sec_url_password(const char *p, size_t n, struct cl_strv *out)
+{
+	const char *from = memmem(p, n, "://", 3), *end, *at, *colon;
+	cleanup_buf struct cl_buf plain = CL_BUF_SECRET;
+
+	from = from ? from + 3 : p;
+	end = p + n;
+	at = memrchr(from, '@', (size_t)(end - from));
+	colon = at ? memchr(from, ':', (size_t)(at - from)) : NULL;
+	if (!colon)
+		return;
+	cl_strv_addn(out, colon + 1, (size_t)(at - colon - 1));
+	for (p = colon + 1; p < at; p++) {
+		bool coded = at - p > 2 && *p == '%' && hex_of(p[1]) >= 0 && hex_of(p[2]) >= 0;
+
+		cl_buf_addc(&plain, coded ? (char)(hex_of(p[1]) << 4 | hex_of(p[2])) : *p);
+		p += coded ? 2 : 0;
+	}
+	if (plain.len != (size_t)(at - colon - 1) && strlen(plain.p) == plain.len)
+		cl_strv_addn(out, plain.p, plain.len);
+}
+
 static int bad_line(struct cl_err *e, const char *kind, unsigned no, const char *why)
 {
 	(void)sec_payload_bad(e, kind, "line %u %s", no, why);
