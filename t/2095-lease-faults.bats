@@ -96,7 +96,7 @@ renew_after() {
 }
 
 @test "renew, killed at every write" {
-	printf '{"id":"%s"}' "$LEASE" > "$D/q"
+	printf '{"id":"%s","project":"/p","executor":"container"}' "$LEASE" > "$D/q"
 	after() { renew_after; }
 	each_fault write kill bash -c "$(piped renew "$D/q")"
 	[ "$faults" -gt 3 ]
@@ -148,7 +148,7 @@ sweep_after() {
 @test "renew hands nothing over where it could not end the pipe" {
 	need root
 	fresh
-	printf '{"id":"%s"}' "$LEASE" > "$D/q"
+	printf '{"id":"%s","project":"/p","executor":"container"}' "$LEASE" > "$D/q"
 	# shellcheck disable=SC2016 # for the shell in there
 	exits 71 unshare -m bash -c 'mount -t tmpfs none /dev && "$1" renew < "$2" | cat > "$3"; exit "${PIPESTATUS[0]}"' bash \
 		"$BIN/cloop-secret" "$D/q" "$D/got"

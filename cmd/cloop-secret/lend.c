@@ -128,22 +128,24 @@ int cmd_secret_take(struct cl_ctx *c, struct cl_err *e)
 
 int cmd_secret_renew(struct cl_ctx *c, struct cl_err *e)
 {
-	static const char *const keys[] = {"id"};
+	static const char *const keys[] = {"id", "run_id", "project", "executor"};
 	cleanup_keyed struct keyed k = KEYED_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
-	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
+	struct lease_holder holder;
 	const char *id;
 
 	(void)alarm(SECONDS);
-	if (only_a_pipe(e) || read_question(&d, keys, 1, 1, e))
+	if (only_a_pipe(e) || read_question(&d, keys, CL_ARRAY_LEN(keys), 4, e))
 		return -1;
 	id = text_of(&d, "id");
 	if (!id)
 		return cl_fail(e, CL_EDATA, "the question names no lease: 'id' is missing");
-	if (keyed_open(c, &k, e) || store_lease_get(k.store, id, &row, e))
+	holder = (struct lease_holder){
+		text_of(&d, "run_id"), text_of(&d, "project"), text_of(&d, "executor")};
+	if (keyed_open(c, &k, e))
 		return -1;
-	name_run(&k, row.run_id);
-	return lease_renew_to(&k, id, hand_on, NULL, e);
+	name_run(&k, holder.run_id);
+	return lease_renew_to(&k, id, &holder, hand_on, NULL, e);
 }
 
 /* A line of JSON, and two lines of tokens, either of which may be empty. */

@@ -2,7 +2,7 @@
 /*
  * usage: leasetool show < BYTES : a lease as it comes through a pipe, as JSON, values and all
  *        leasetool take HUB PROJECT EXECUTOR RUN : asks for one, as who runs a workload does
- *        leasetool renew HUB LEASE
+ *        leasetool renew HUB LEASE [PROJECT EXECUTOR RUN] : left out, as the store has them
  *        leasetool asked FILE LEASE : what its holder is asked to give up, as JSON
  *        leasetool answer FILE LEASE GRANT FILES [ERROR] : the holder's answer
  *        leasetool release FILE LEASE : the holder is over
@@ -90,6 +90,23 @@ static int print(const struct lease *l)
 	return 0;
 }
 
+static int renew(
+	const struct lease_ask *ask, int argc, char **argv, struct lease **l, struct cl_err *e)
+{
+	cleanup_free char *file = cl_asprintf("%s/.cloop/state.db", ask->hub_dir);
+	cleanup_store struct store *s = NULL;
+	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
+	struct lease_holder h;
+
+	if (argc == 4 &&
+		(store_open(file, STORE_RO, &s, e) || store_lease_get(s, argv[3], &row, e)))
+		return -1;
+	h = (struct lease_holder){row.run_id, row.project, row.executor_id};
+	if (argc == 7)
+		h = (struct lease_holder){argv[6], argv[4], argv[5]};
+	return lease_ask_renew(ask, argv[3], &h, l, e);
+}
+
 static int run(int argc, char **argv, struct lease **l, struct cl_err *e)
 {
 	struct lease_request r = {0};
@@ -100,8 +117,8 @@ static int run(int argc, char **argv, struct lease **l, struct cl_err *e)
 		return seal_read_fd(0, "-", LEASE_WIRE_MAX, &bytes, e) || lease_parse(&bytes, l, e)
 			       ? -1
 			       : 0;
-	if (argc == 4 && !strcmp(argv[1], "renew"))
-		return lease_ask_renew(&ask, argv[3], l, e);
+	if ((argc == 4 || argc == 7) && !strcmp(argv[1], "renew"))
+		return renew(&ask, argc, argv, l, e);
 	if (argc != 6 || strcmp(argv[1], "take") != 0)
 		return cl_fail(e, CL_EUSAGE, "usage: see the head of leasetool.c");
 	r.project = argv[3];

@@ -140,12 +140,17 @@ int lease_take(
  */
 int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels, int64_t now,
 	struct lease **out, struct cl_err *e);
+/* What the holder of a lease is, as its supervisor knows it and not as the store says. */
+struct lease_holder {
+	const char *run_id, *project, *executor; /* NULL: none */
+};
 /*
- * The same with the labels and the time of now, handed to `give` once its rows are committed and
+ * The same with the labels and the time of now, for that holder: a row that is another's by now was
+ * altered, and is CL_EREFUSED, slug "forged_lease", and audited. Handed to `give` once its rows are committed and
  * before tokens that it replaces are destroyed: GitHub may take a minute over those, and the holder
  * needs the new ones. What `give` fails with is returned.
  */
-int lease_renew_to(struct keyed *k, const char *id,
+int lease_renew_to(struct keyed *k, const char *id, const struct lease_holder *holder,
 	int (*give)(void *arg, const struct lease *l, struct cl_err *e), void *arg,
 	struct cl_err *e);
 

@@ -166,12 +166,15 @@ int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, str
 	return ask(a, "take", text, out, e);
 }
 
-int lease_ask_renew(const struct lease_ask *a, const char *id, struct lease **out, struct cl_err *e)
+int lease_ask_renew(const struct lease_ask *a, const char *id, const struct lease_holder *holder,
+	struct lease **out, struct cl_err *e)
 {
-	json_t *o = json_pack("{s:s}", "id", id);
+	json_t *o = json_pack("{s:s, s:s*, s:s*, s:s*}", "id", id, "run_id", holder->run_id,
+		"project", holder->project, "executor", holder->executor);
 	cleanup_free char *text = o ? cl_json_text(o) : NULL;
 
 	json_decref(o);
 	return text ? ask(a, "renew", text, out, e)
-		    : cl_fail(e, CL_EDATA, "an id of a lease that is no UTF-8");
+		    : cl_fail(e, CL_EDATA,
+			      "a lease, a project or an executor whose name is no UTF-8");
 }

@@ -27,8 +27,8 @@ void lease_ask_env(
 /* As lease_take; `labels` and `now` of the request are the child's to find. */
 int lease_ask_take(const struct lease_ask *a, const struct lease_request *r, struct lease **out,
 	struct cl_err *e);
-/* As lease_renew, with the labels of now. */
-int lease_ask_renew(
-	const struct lease_ask *a, const char *id, struct lease **out, struct cl_err *e);
+/* As lease_renew_to, with the labels of now. */
+int lease_ask_renew(const struct lease_ask *a, const char *id, const struct lease_holder *holder,
+	struct lease **out, struct cl_err *e);
 
 #endif

@@ -19,6 +19,7 @@
 
 struct renewal {
 	struct keyed *k;
+	const struct lease_holder *holder; /* NULL: whoever the row says */
 	struct store_lease row;
 	struct lease_case c;
 	struct cl_strv held;    /* ids of the grants that it stood on */
@@ -69,6 +70,38 @@ static int over(const struct store_lease *l, int64_t now, struct cl_err *e)
 		l->reason ? ": " : "", l->reason ? l->reason : "");
 	(void)cl_slug(e, "lease_over");
 	return cl_fix(e, "an ended lease is never renewed; a new run gets a new one");
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return !strcmp(a ? a : "", b ? b : "");
+}
+
+/*
+ * Rows of leases are not signed: with one of its own aimed at another project, a process that may
+ * only write the state file would have that project's credentials delivered to its own run.
+ */
+static int is_holders(struct renewal *r, struct cl_err *e)
+{
+	const struct lease_holder *h = r->holder;
+	struct cl_err failed;
+	json_t *detail;
+
+	if (!h || (same_text(h->run_id, r->row.run_id) && same_text(h->project, r->row.project) &&
+			  same_text(h->executor, r->row.executor_id)))
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"the lease %s is not of who asks for it: its run, project or executor were altered "
+		"in state.db",
+		r->row.id);
+	(void)cl_slug(e, "forged_lease");
+	(void)cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", r->row.id);
+	detail = json_pack("{s:s, s:s, s:o, s:o, s:s}", "decision", "deny", "lease_id", r->row.id,
+		"project_id", cl_json_string(r->row.project), "asked_for",
+		cl_json_string(h->project ? h->project : ""), "reason", e->msg);
+	if (keyed_audit(r->k, "secret.renew", "secret", r->row.id, detail, &failed))
+		*e = failed;
+	return -1;
 }
 
 /* The token is of the grant that its own one is now, where that is one the lease stands on. */
@@ -204,7 +237,8 @@ static int renew(struct renewal *r, const char *id, const struct sec_labels *lab
 {
 	int rc;
 
-	if (store_lease_get(r->k->store, id, &r->row, e) || over(&r->row, now, e) ||
+	if (store_lease_get(r->k->store, id, &r->row, e) || is_holders(r, e) ||
+		over(&r->row, now, e) ||
 		store_hold_each(r->k->store, r->row.seq, keep_held, &r->held, e) ||
 		find_slots(r, e) || judge(r, labels, now, e))
 		return -1;
@@ -239,12 +273,13 @@ int lease_renew(struct keyed *k, const char *id, const struct sec_labels *labels
 	return lease_busy(id, e);
 }
 
-int lease_renew_to(struct keyed *k, const char *id,
+int lease_renew_to(struct keyed *k, const char *id, const struct lease_holder *holder,
 	int (*give)(void *arg, const struct lease *l, struct cl_err *e), void *arg,
 	struct cl_err *e)
 {
 	for (int i = 0; i < TRIES; i++) {
 		cleanup_renewal struct renewal r = {.k = k,
+			.holder = holder,
 			.c = LEASE_CASE_INIT,
 			.held = CL_STRV_INIT,
 			.give = give,

@@ -19,9 +19,11 @@ static void *renewal(void *arg)
 {
 	struct shim *s = arg;
 	const struct lease_ask ask = shim_asking(s);
+	const struct store_handle *row = &s->job.row;
+	const struct lease_holder us = {row->run_id, row->project, row->executor_id};
 	uint64_t one = 1;
 
-	s->lent.failed = lease_ask_renew(&ask, s->lent.id, &s->lent.got, &s->lent.err) != 0;
+	s->lent.failed = lease_ask_renew(&ask, s->lent.id, &us, &s->lent.got, &s->lent.err) != 0;
 	atomic_store(&s->lent.answered, true);
 	(void)!write(s->notify, &one, sizeof(one));
 	return NULL;
