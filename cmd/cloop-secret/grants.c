@@ -4,6 +4,7 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "policy/secret/secret_kube.h"
+#include "store/undone.h"
 
 #include <string.h>
 
@@ -49,12 +50,19 @@ static char *expires_text(const struct listing *l, const struct store_grant *g)
 	return cl_strdup(text);
 }
 
-/* "good", "forged", or "unknown" where no grant was ever signed here. */
-static const char *signature(const struct listing *l, const struct store_grant *g)
+/* "good", "forged" (also where its end was undone), or "unknown" where none was ever signed here. */
+static int signature(
+	const struct listing *l, const struct store_grant *g, const char **out, struct cl_err *e)
 {
+	bool end, word;
+
+	*out = "unknown";
 	if (!l->known)
-		return "unknown";
-	return seal_grant_verify(l->pub, g) ? "good" : "forged";
+		return 0;
+	if (store_grant_undone(l->k->store, g->id, &end, &word, e))
+		return -1;
+	*out = !end && seal_grant_verify(l->pub, g) ? "good" : "forged";
+	return 0;
 }
 
 /* A row that cannot be read is shown: somebody who should not has written it. */
@@ -79,7 +87,7 @@ static void add_guard(const struct listing *l, const struct store_grant *g, stru
 	sec_kube_unenforced(&v.constraints, &what);
 	if (!what.len)
 		return;
-	if (l->known && seal_unguarded_verify(l->pub, g))
+	if (l->known && secret_word_stands(l->k, l->pub, g))
 		word = secret_unguarded(g);
 	if (word)
 		cl_buf_addf(out, " (unguarded: %s)", word);
@@ -93,12 +101,13 @@ static int one(const struct store_grant *g, void *arg, struct cl_err *e)
 	cleanup_secret_row struct store_secret secret = STORE_SECRET_INIT;
 	cleanup_free char *expires = expires_text(l, g), *summary = grant_summary(g);
 	cleanup_buf struct cl_buf guard = CL_BUF_INIT;
-	const char *signed_by = signature(l, g);
+	const char *signed_by;
 	bool found;
 
 	if (!is_for(l, g))
 		return 0;
-	if (store_secret_find(l->k->store, g->secret_id, &secret, &found, e))
+	if (signature(l, g, &signed_by, e) ||
+		store_secret_find(l->k->store, g->secret_id, &secret, &found, e))
 		return -1;
 	l->n++;
 	if (l->ctx->json) {

@@ -7,8 +7,7 @@
  *	created_at, created_by, expires_at, id, kind, owner, scope, secret_id, secret_name, subject
  *
  * Verifying needs the public key only. What a signature cannot tell is that the grant was
- * revoked and the row put back as it was: that lasts until its expiry, and the audit trail
- * has the revocation.
+ * revoked and the row put back as it was: store/undone.h asks the audit trail for that.
  */
 #ifndef SEAL_GRANT_H
 #define SEAL_GRANT_H

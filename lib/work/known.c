@@ -2,6 +2,7 @@
 #include "work/known.h"
 
 #include "base/mem.h"
+#include "store/undone.h"
 
 #include <stdlib.h>
 
@@ -77,11 +78,22 @@ bool known_signed(struct keyed *k, struct known_grant *g)
 	return g->signature == KNOWN_HOLDS;
 }
 
+int known_undone(struct keyed *k, struct known_grant *g, bool *end, struct cl_err *e)
+{
+	bool word;
+
+	if (!g->ends_read && store_grant_undone(k->store, g->row.id, &g->end_undone, &word, e))
+		return -1;
+	g->ends_read = true;
+	*end = g->end_undone;
+	return 0;
+}
+
 bool known_unguarded(struct keyed *k, struct known_grant *g)
 {
 	if (g->unguarded == KNOWN_NOT_ASKED)
 		g->unguarded =
-			seal_unguarded_verify(k->public_key, &g->row) ? KNOWN_HOLDS : KNOWN_FORGED;
+			secret_word_stands(k, k->public_key, &g->row) ? KNOWN_HOLDS : KNOWN_FORGED;
 	return g->unguarded == KNOWN_HOLDS;
 }
 

@@ -18,6 +18,7 @@ struct known_grant {
 	bool secret_read;
 	/* What was found of the signatures; asked when somebody first needs to know. */
 	enum { KNOWN_NOT_ASKED, KNOWN_HOLDS, KNOWN_FORGED } signature, unguarded;
+	bool ends_read, end_undone; /* store/undone.h */
 };
 
 struct known {
@@ -38,6 +39,8 @@ void known_drop(struct known *k); /* takes NULL */
 /* By the key that was verified with first; k->public_key must be known. */
 bool known_signed(struct keyed *k, struct known_grant *g);
 bool known_unguarded(struct keyed *k, struct known_grant *g);
+/* As store_grant_undone has the first; a word that was put back is none of known_unguarded. */
+int known_undone(struct keyed *k, struct known_grant *g, bool *end, struct cl_err *e);
 /* The secret that it names, as secret_find has it. */
 int known_secret(
 	struct keyed *k, struct known_grant *g, const struct store_secret **out, struct cl_err *e);

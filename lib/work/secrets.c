@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "store/undone.h"
 #include "work/fleet.h"
 
 #include <string.h>
@@ -65,4 +66,14 @@ int secret_open(
 	cleanup_free char *what = cl_asprintf("the secret '%s'", r->name);
 
 	return seal_ring_unseal(k->ring, STORE_SECRETS, &sealed, what, out, e);
+}
+
+bool secret_word_stands(
+	struct keyed *k, const unsigned char public_key[SEAL_KEY], const struct store_grant *g)
+{
+	struct cl_err ignored;
+	bool end, word;
+
+	return seal_unguarded_verify(public_key, g) &&
+	       !store_grant_undone(k->store, g->id, &end, &word, &ignored) && !word;
 }

@@ -28,6 +28,9 @@ void grant_view_release(struct grant_view *v);
 #define cleanup_view __attribute__((cleanup(grant_view_release)))
 /* CL_EDATA for a row that nobody of ours wrote. */
 int grant_view(const struct store_grant *g, struct grant_view *out, struct cl_err *e);
+/* An administrator's word that stands: signed for this grant, and not withdrawn since. */
+bool secret_word_stands(
+	struct keyed *k, const unsigned char public_key[SEAL_KEY], const struct store_grant *g);
 /* "repos=a perms=contents:read", or "none"; owned. */
 char *grant_summary(const struct store_grant *g);
 /* What an audit row says of a grant; owned. */

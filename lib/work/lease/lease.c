@@ -5,6 +5,7 @@
 #include "work/lease/lease_internal.h"
 
 #include "base/mem.h"
+#include "store/undone.h"
 #include "sys/repos.h"
 
 #include <stdlib.h>
@@ -87,7 +88,7 @@ void lease_case_add(struct lease_case *d, const struct store_grant *g)
 	/* One that cannot be read, but is for this requester, is told of and not passed over. */
 	a->unreadable = grant_view(&a->row, &a->view, &a->refusal) != 0;
 	if (d->everybody || sec_subject_matches(&a->view.subject, &d->who))
-		take(d, a, d->known && seal_unguarded_verify(d->pub, &a->row));
+		take(d, a, d->known && secret_word_stands(d->k, d->pub, &a->row));
 	else
 		aimed_free(a);
 }
@@ -169,15 +170,42 @@ static bool is_signed(struct lease_case *d, struct lease_aimed *a)
 			: seal_grant_verify_again(&d->k->memo, d->pub, &a->row);
 }
 
+static int undone(struct lease_case *d, struct lease_aimed *a, bool *end, struct cl_err *e)
+{
+	bool word;
+
+	return a->known ? known_undone(d->k, a->known, end, e)
+			: store_grant_undone(d->k->store, a->row.id, end, &word, e);
+}
+
+/* Signed, and as it ended: *why when it is not. */
+static bool is_ours(struct lease_case *d, struct lease_aimed *a, struct cl_err *why)
+{
+	bool end;
+
+	if (!is_signed(d, a)) {
+		(void)forged(&a->row, why);
+		return false;
+	}
+	if (undone(d, a, &end, why))
+		return false;
+	if (!end)
+		return true;
+	(void)cl_fail(why, CL_EREFUSED,
+		"the grant was revoked, as the audit trail has it, and its row does not say so: it "
+		"was put back by a process that writes to state.db");
+	(void)cl_slug(why, "forged_grant");
+	(void)cl_fix(why, "cloop secret revoke %s, and find out who writes to state.db", a->row.id);
+	return false;
+}
+
 /* What stands in the way before anything is opened. */
 static bool judged(struct lease_case *d, struct lease_aimed *a)
 {
 	const struct sec_reason *first;
 
-	if (!is_signed(d, a)) {
-		(void)forged(&a->row, &a->refusal);
+	if (!is_ours(d, a, &a->refusal))
 		return false;
-	}
 	if (a->unreadable)
 		return false;
 	sec_grant_judge(&a->grant, &d->who, d->now / 1000, &a->reasons);

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "store/undone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,31 +78,50 @@ static bool same_text(const char *a, const char *b)
 	return !strcmp(a ? a : "", b ? b : "");
 }
 
-/*
- * Rows of leases are not signed: with one of its own aimed at another project, a process that may
- * only write the state file would have that project's credentials delivered to its own run.
- */
-static int is_holders(struct renewal *r, struct cl_err *e)
+static int deny(struct renewal *r, struct cl_err *e)
 {
 	const struct lease_holder *h = r->holder;
 	struct cl_err failed;
 	json_t *detail;
 
-	if (!h || (same_text(h->run_id, r->row.run_id) && same_text(h->project, r->row.project) &&
-			  same_text(h->executor, r->row.executor_id)))
-		return 0;
-	(void)cl_fail(e, CL_EREFUSED,
-		"the lease %s is not of who asks for it: its run, project or executor were altered "
-		"in state.db",
-		r->row.id);
-	(void)cl_slug(e, "forged_lease");
 	(void)cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", r->row.id);
 	detail = json_pack("{s:s, s:s, s:o, s:o, s:s}", "decision", "deny", "lease_id", r->row.id,
 		"project_id", cl_json_string(r->row.project), "asked_for",
-		cl_json_string(h->project ? h->project : ""), "reason", e->msg);
+		cl_json_string(h && h->project ? h->project : ""), "reason", e->msg);
 	if (keyed_audit(r->k, "secret.renew", "secret", r->row.id, detail, &failed))
 		*e = failed;
 	return -1;
+}
+
+/*
+ * Rows of leases are not signed: with one of its own aimed at another project, a process that may
+ * only write the state file would have that project's credentials delivered to its own run. Nor is
+ * one that was taken back live again because its row says so.
+ */
+static int is_ours(struct renewal *r, struct cl_err *e)
+{
+	const struct lease_holder *h = r->holder;
+	bool undone;
+
+	if (h && (!same_text(h->run_id, r->row.run_id) || !same_text(h->project, r->row.project) ||
+			 !same_text(h->executor, r->row.executor_id))) {
+		(void)cl_fail(e, CL_EREFUSED,
+			"the lease %s is not of who asks for it: its run, project or executor were "
+			"altered in state.db",
+			r->row.id);
+		(void)cl_slug(e, "forged_lease");
+		return deny(r, e);
+	}
+	if (store_lease_undone(r->k->store, r->row.id, &undone, e))
+		return -1;
+	if (!undone)
+		return 0;
+	(void)cl_fail(e, CL_EREFUSED,
+		"the lease %s was taken back, as the audit trail has it, and its row does not say "
+		"so: it was put back by a process that writes to state.db",
+		r->row.id);
+	(void)cl_slug(e, "lease_over");
+	return deny(r, e);
 }
 
 /* The token is of the grant that its own one is now, where that is one the lease stands on. */
@@ -237,7 +257,7 @@ static int renew(struct renewal *r, const char *id, const struct sec_labels *lab
 {
 	int rc;
 
-	if (store_lease_get(r->k->store, id, &r->row, e) || is_holders(r, e) ||
+	if (store_lease_get(r->k->store, id, &r->row, e) || is_ours(r, e) ||
 		over(&r->row, now, e) ||
 		store_hold_each(r->k->store, r->row.seq, keep_held, &r->held, e) ||
 		find_slots(r, e) || judge(r, labels, now, e))

@@ -1,0 +1,180 @@
+#!/usr/bin/env bats
+# A process that may write the state file and has no key, such as an executor's daemon somebody broke
+# into: no row of it lends a run more than was granted to it, and no end that a person made is undone.
+# shellcheck disable=SC2030,SC2031,SC2154 # each test is a subshell of its own
+load lib/common
+
+setup() {
+	D=$BATS_TEST_TMPDIR
+	export CLOOP_HUBS=$D/hubs HOME=$D/home
+	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
+	hub=$D/hub ours=$D/ours theirs=$D/theirs
+	db=$hub/.cloop/state.db
+	cloop -C "$hub" hub bootstrap >/dev/null
+	export CLOOP_DIR=$hub
+	mkdir "$ours" "$theirs" "$D/bin"
+	ln -s "$BIN"/cloop-secret "$D/bin/"
+	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
+	printf '{"A":"a-one","A2":"a-two"}' | cloop secret mint sa >/dev/null
+	printf '{"B":"b-one"}' | cloop secret mint sb >/dev/null
+	ga=$(granted sa --to "project:$ours" --env-keys A)
+	gb=$(granted sb --to "project:$theirs")
+}
+
+RUN=run_0123456789abcdef01234567
+granted() { cloop secret grant "$@" --json | jq -r .id; }
+sql() { sqlite3 "$db" "$1"; }
+take() { "$D/bin/leasetool" take "$hub" "${1:-$ours}" container "${2:-$RUN}"; }
+# renew LEASE [PROJECT EXECUTOR RUN] : as the supervisor of that run.
+renew() { "$D/bin/leasetool" renew "$hub" "$1" "${2:-$ours}" "${3:-container}" "${4:-$RUN}"; }
+denied() {
+	cloop hub audit list -n 5 --action "$1" --json | jq -es --arg w "$2" \
+		'any(.[]; .detail.decision == "deny" and (.detail.reason | contains($w)))' > /dev/null
+}
+
+@test "a lease that is aimed at another project is renewed for nobody" {
+	lease=$(take | jq -r .id)
+	exits 0 renew "$lease"
+	sql "UPDATE lease SET project = '$theirs';
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gb', seq, 2, 'held' FROM lease"
+	exits 1 renew "$lease"
+	same "$(jq -r .error.code <<< "$output")" forged_lease
+	lacks "$output" b-one
+	denied secret.renew "altered in state.db"
+	# Without the project its grants are for nobody, whatever stands in the lease.
+	sql "UPDATE lease SET project = '$ours'"
+	exits 0 renew "$lease"
+	lacks "$output" b-one
+	same "$(jq -r '.refused[].code' <<< "$output")" subject
+	# Nor is another run's, another executor's, or one of a run that the row does not name.
+	exits 1 renew "$lease" "$ours" other
+	exits 1 renew "$lease" "$ours" container run_ffffffffffffffffffffffff
+	sql "UPDATE lease SET run_id = NULL"
+	exits 1 renew "$lease"
+	exits 0 cloop hub audit verify
+}
+
+@test "a lease that names an executor with other labels is renewed for nobody" {
+	printf 'executors: {container: {enabled: true, id: container, image: bb}}\nsecrets: {key_file: %s}\n' \
+		"$hub/cloop-secret-key" > "$hub/.cloop/config.yaml"
+	cloop executor labels container zone=y >/dev/null
+	gz=$(granted sb --to label:zone=x)
+	lease=$(take | jq -r .id)
+	sql "UPDATE executor_labels SET labels = '{\"zone\":\"x\"}';
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gz', seq, 2, 'held' FROM lease"
+	exits 0 renew "$lease"
+	lacks "$output" b-one
+	exits 0 take
+	lacks "$output" b-one
+	sql "INSERT INTO executor_labels SELECT 'bench', labels, created_at, created_by, signature FROM executor_labels"
+	exits 0 "$D/bin/leasetool" take "$hub" "$ours" bench "$RUN"
+	lacks "$output" b-one
+}
+
+unrevoke() {
+	sql "UPDATE \"grant\" SET revoked_at = 0, revoked_by = NULL, revoked_cause = NULL, superseded_by = NULL WHERE id = '$1'"
+}
+
+@test "a grant that was revoked stays so when its row is put back" {
+	lease=$(take | jq -r .id)
+	exits 1 cloop secret revoke "$ga" --wait 0
+	unrevoke "$ga"
+	sql "UPDATE lease SET state = 'live', ended_at = 0, ended_by = NULL, reason = NULL;
+		UPDATE lease_grant SET state = 'held', action = NULL, asked_at = 0"
+	exits 0 cloop secret lease --project "$ours" --json
+	same "$(jq -c '[(.materials | length), .refused[0].code]' <<< "$output")" '[0,"forged_grant"]'
+	exits 0 take
+	lacks "$output" a-one
+	run renew "$lease"
+	lacks "$output" a-one
+	denied secret.lease "as the audit trail has it"
+	exits 1 cloop secret why --project "$ours" sa
+	has "$output" "as the audit trail has it"
+	has "$(cloop secret grants)" "FORGED, never delivered"
+	same "$(cloop secret grants --json | jq -r "select(.id == \"$ga\") | .signature")" forged
+	# What was said to help does.
+	exits 1 cloop secret revoke "$ga" --wait 0
+	exits 0 cloop secret lease --project "$ours" --json
+	same "$(jq -c .refused <<< "$output")" "[]"
+	# Nobody's end is another grant's.
+	granted sa --to "project:$ours" --env-keys A >/dev/null
+	exits 0 take
+	has "$output" a-one
+}
+
+@test "one that was narrowed stays so, and one of a secret that was deleted too" {
+	exits 0 cloop secret grant edit "$ga" --env-keys A2
+	unrevoke "$ga"
+	exits 0 take
+	lacks "$output" a-one
+	has "$output" a-two
+	sql "PRAGMA wal_checkpoint(TRUNCATE)" >/dev/null
+	cp "$db" "$D/with.db"
+	exits 0 cloop secret delete sb
+	sql "ATTACH '$D/with.db' AS old; INSERT INTO secret SELECT * FROM old.secret WHERE name = 'sb'; DELETE FROM tombstone"
+	unrevoke "$gb"
+	exits 0 take "$theirs"
+	lacks "$output" b-one
+	denied secret.lease "as the audit trail has it"
+}
+
+@test "a lease that was taken back stays so" {
+	lease=$(take | jq -r .id)
+	exits 1 cloop secret revoke "$lease" --wait 0
+	sql "UPDATE lease SET state = 'live', ended_at = 0, ended_by = NULL, reason = NULL;
+		UPDATE lease_grant SET state = 'held', action = NULL, asked_at = 0"
+	exits 1 renew "$lease"
+	same "$(jq -r .error.code <<< "$output")" lease_over
+	denied secret.renew "as the audit trail has it"
+	# The grant itself is as good as it was.
+	exits 0 take
+	has "$output" a-one
+}
+
+@test "an acknowledgement that was withdrawn stays so, and counts again when it is given again" {
+	printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: prod' \
+		'clusters: [{name: prod, cluster: {server: "https://prod:6443"}}]' \
+		'users: [{name: u, user: {token: prodtoken}}]' \
+		'contexts: [{name: prod, context: {cluster: prod, user: u, namespace: default}}]' |
+		cloop secret mint kube --kind kubeconfig >/dev/null
+	g=$(granted kube --to "project:$ours" --contexts prod --namespaces team-a)
+	cloop hub grant unguarded "$g" --reason "lab" >/dev/null
+	word=$(sql "SELECT unguarded FROM \"grant\" WHERE id = '$g'")
+	exits 0 take
+	has "$output" prodtoken
+	cloop hub grant unguarded "$g" --withdraw >/dev/null
+	sql "UPDATE \"grant\" SET unguarded = '$word' WHERE id = '$g'"
+	exits 0 take
+	lacks "$output" prodtoken
+	cloop hub grant unguarded "$g" --reason "lab again" >/dev/null
+	exits 0 take
+	has "$output" prodtoken
+}
+
+@test "who takes the end out of the audit trail too breaks its chain" {
+	exits 0 cloop secret revoke "$ga" --wait 0
+	exits 0 cloop hub audit verify
+	head=$(sed -n 's/^head: //p' <<< "$output")
+	unrevoke "$ga"
+	sql "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE action = 'secret.revoke'"
+	exits 1 cloop hub audit verify
+	exits 1 cloop hub audit verify --head "$head"
+}
+
+@test "whatever column of whatever row is changed, nothing else is delivered" {
+	printf 'executors: {container: {enabled: true, id: container, image: bb}}\nsecrets: {key_file: %s}\n' \
+		"$hub/cloop-secret-key" > "$hub/.cloop/config.yaml"
+	printf '{"R":"revoked-one"}' | cloop secret mint sr >/dev/null
+	printf '{"Z":"label-one"}' | cloop secret mint sz >/dev/null
+	gr=$(granted sr --to "project:$ours")
+	granted sz --to label:zone=x >/dev/null
+	cloop executor labels container zone=y >/dev/null
+	exits 1 cloop secret revoke "$(take "$ours" run_000000000000000000000002 | jq -r .id)" --wait 0
+	exits 1 cloop secret revoke "$gr" --wait 0
+	take "$theirs" run_000000000000000000000003 >/dev/null
+	lease=$(take "$ours" run_111111111111111111111111 | jq -r .id)
+	sql 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
+	exits 0 timeout 900 python3 "$SRC/t/lib/forgerows.py" "$hub" "$ours" "$lease" "$D/bin/leasetool" a-one
+	[[ $output =~ ^([0-9]+)\ changes$ ]] || { echo "$output" >&2; return 1; }
+	[ "${BASH_REMATCH[1]}" -ge 100 ]
+}
