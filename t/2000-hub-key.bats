@@ -38,6 +38,13 @@ sql() { sqlite3 "$db" "$1"; }
 	exits 0 cloop hub audit verify
 }
 
+@test "a verb of two words that ends after the first is answered with those that go on" {
+	exits 64 cloop hub key
+	has "$stderr" "fix: 'cloop hub key' goes on with one of: status, rotate, retire, escrow export, escrow import"
+	exits 64 cloop secret app
+	has "$stderr" "fix: 'cloop secret app' goes on with one of: installations, repositories"
+}
+
 @test "no key: what needs one says what is not set, status still works" {
 	touch_keys
 	mv "$file" "$D/away"

@@ -136,6 +136,18 @@ guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
 	lacks "$(cloop hub audit list --json)" "${t:0:12}"
 }
 
+@test "a payload is not typed where it is shown, and the way that hides it keeps the kind" {
+	need script
+	st=0
+	got=$(timeout 60 script -qec "cloop secret mint tok --kind github_pat --github-host ghes.example.com" /dev/null < /dev/null) || st=$?
+	same "$st" 64
+	has "$got" "standard input is a terminal"
+	fix=$(sed -n 's/.*type it unseen: //p' <<< "$got" | tr -d '\r')
+	has "$fix" "cloop secret mint tok --kind github_pat --github-host ghes.example.com; unset V"
+	bash -c "$fix" <<< ghp_typedbyhand1234567890
+	same "$(cloop secret list --json | jq -r '.name + " " + .kind + " " + .metadata.host')" "tok github_pat ghes.example.com"
+}
+
 @test "an id that is none is answered with the command that lists those there are" {
 	exits 65 cloop secret revoke deploy-pat
 	has "$stderr" "'deploy-pat' is no id of a grant" "'cloop secret grants --all' shows them"

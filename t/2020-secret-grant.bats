@@ -493,6 +493,11 @@ kube() {
 	exits 0 cloop secret grants
 	has "$output" "ns=team-a ctx=prod (no kube monitor: not delivered)"
 	same "$(cloop hub audit list --action secret.unguarded_ack --json | wc -l)" 2
+	# What is not there is answered with what is.
+	granted prod-kube --to "project:$app" --contexts none \
+		--verbs get,list,watch,create,update,patch,delete,deletecollection > /dev/null
+	exits 1 cloop secret why --project "$app" prod-kube
+	has "$output" "has no context that contexts [none] and namespaces [] leave: it has prod"
 	# One that claims nothing needs no word.
 	vars
 	h=$(granted app-env --to "project:$app")

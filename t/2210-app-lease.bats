@@ -105,6 +105,7 @@ renew() {
 	grant --repos acme/tool --permissions contents:write --branches 'cloop/*' >/dev/null
 	take
 	has "$(jq -r '.items[].env.CLOOP_GITHUB_WRITE_WITHHELD' <<< "$output")" "cloop/*"
+	same "$(jq -r '.items[].env.CLOOP_GITHUB_PERMISSIONS' <<< "$output")" "contents:read"
 	same "$(jq -c '.asked.permissions' "$F/log" | tail -n 1)" '{"contents":"read"}'
 }
 

@@ -37,6 +37,7 @@ static int value_is_public(enum sec_kind kind, struct cl_err *e)
 static int read_given(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 {
 	const char *file = cl_str(c, "file"), *value = cl_str(c, "value");
+	cleanup_free char *host = cl_shell_word(cl_str_or(c, "github-host", ""));
 
 	if (value && value_is_public(m->kind, e))
 		return -1;
@@ -47,9 +48,12 @@ static int read_given(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 			"standard input is a terminal, which would show what is "
 			"typed");
 		return cl_fix(e,
-			"pipe the payload in, or name a file: cloop secret mint %s --file "
-			"FILE",
-			m->name);
+			"name a file with --file, or type it unseen: read -rs V; printf %%s \"$V\" "
+			"| "
+			"cloop secret mint %s --kind %s%s%s; unset V",
+			m->name, sec_kinds[m->kind].name,
+			cl_given(c, "github-host") ? " --github-host " : "",
+			cl_given(c, "github-host") ? host : "");
 	}
 	return seal_read_file(file ? file : "-", SEC_PAYLOAD_MAX, &m->given, e);
 }

@@ -248,7 +248,7 @@ static int no_verb(const struct cl_ctx *c, char **argv, struct cl_err *e)
 {
 	cleanup_free char *name = cl_typed_name(c->spec);
 	const char *names[128], *near;
-	cleanup_buf struct cl_buf given = CL_BUF_INIT;
+	cleanup_buf struct cl_buf given = CL_BUF_INIT, rest = CL_BUF_INIT;
 	size_t n = 0;
 	bool group = false; /* the first word is right: 'key' of 'key rotate' */
 
@@ -262,11 +262,19 @@ static int no_verb(const struct cl_ctx *c, char **argv, struct cl_err *e)
 	near = cl_nearest(given.p, names, n);
 	if (!near)
 		near = cl_nearest(argv[0], names, n);
-	for (size_t i = 0; i < n; i++)
-		group = group || (cl_starts(names[i], argv[0]) && names[i][strlen(argv[0])] == ' ');
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(argv[0]);
+
+		if (!cl_starts(names[i], argv[0]) || names[i][len] != ' ')
+			continue;
+		cl_buf_addf(&rest, "%s%s", group ? ", " : "", names[i] + len + 1);
+		group = true;
+	}
 	(void)cl_fail(e, CL_EUSAGE, "%s has no verb '%s'", name, group ? given.p : argv[0]);
 	if (near)
 		(void)cl_fix(e, "did you mean '%s %s'?", name, near);
+	else if (group)
+		(void)cl_fix(e, "'%s %s' goes on with one of: %s", name, argv[0], rest.p);
 	return usage(c, e);
 }
 

@@ -317,20 +317,26 @@ int sec_kube_minimise(
 	struct sec_kube *k, const struct sec_constraints *c, const char *secret, struct cl_err *e)
 {
 	cleanup_free char *contexts = NULL, *namespaces = NULL;
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+	cleanup_buf struct cl_buf has = CL_BUF_INIT;
+	json_t *v;
+	size_t i;
 
+	json_array_foreach (list_of(k, "contexts"), i, v)
+		cl_strv_add(&names, name_of(v));
 	cut_contexts(k, c);
 	if (!json_array_size(list_of(k, "contexts"))) {
 		contexts = cl_join(
 			(const char *const *)c->list[SEC_CONTEXTS].v, c->list[SEC_CONTEXTS].n, ",");
 		namespaces = cl_join((const char *const *)c->list[SEC_NAMESPACES].v,
 			c->list[SEC_NAMESPACES].n, ",");
+		sec_names_said(&names, &has);
 		(void)cl_fail(e, CL_EREFUSED,
 			"kubeconfig secret '%s' has no context that contexts [%s] and namespaces "
-			"[%s] leave",
-			secret, contexts, namespaces);
-		return cl_fix(e,
-			"grant a context of the document (kubectl config get-contexts), and "
-			"name a namespace that is no pattern");
+			"[%s] leave: it has %s",
+			secret, contexts, namespaces, has.p);
+		return cl_fix(e, "grant a context that it has, and name a namespace that is no "
+				 "pattern");
 	}
 	cut_section(k, 0);
 	cut_section(k, 2);

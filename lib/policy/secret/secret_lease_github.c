@@ -108,22 +108,37 @@ static int write_files(struct sec_lease *l, struct ready *r, size_t nth, struct 
 	return 0;
 }
 
-/* A list that only counts when every grant of the lease says the same. */
-static void set_agreed(struct sec_lease *l, const struct ready *v, size_t n, enum sec_list which,
-	const char *variable)
+/* What the token may: one whose grant lists branches was minted to read. Owned. */
+static char *permissions(const struct ready *v)
 {
-	cleanup_free char *first = cl_join(
-		(const char *const *)list_of(&v[0], which)->v, list_of(&v[0], which)->n, ",");
+	const struct cl_strv *asked = list_of(v, SEC_PERMISSIONS);
+	cleanup_strv struct cl_strv out = CL_STRV_INIT;
+
+	if (!is_app(v) || !list_of(v, SEC_BRANCHES)->n)
+		return cl_join((const char *const *)asked->v, asked->n, ",");
+	for (size_t i = 0; i < asked->n; i++) {
+		const char *p = strcmp(asked->v[i], "*") ? asked->v[i] : "contents";
+
+		cl_strv_addf(&out, "%.*s:read", (int)strcspn(p, ":"), p);
+	}
+	cl_strv_uniq(&out);
+	return cl_join((const char *const *)out.v, out.n, ",");
+}
+
+/* It only counts when every grant of the lease says the same. */
+static void set_permissions(struct sec_lease *l, const struct ready *v, size_t n)
+{
+	cleanup_free char *first = permissions(&v[0]);
 
 	for (size_t i = 1; i < n; i++) {
-		cleanup_free char *other = cl_join((const char *const *)list_of(&v[i], which)->v,
-			list_of(&v[i], which)->n, ",");
+		cleanup_free char *other = permissions(&v[i]);
 
 		if (strcmp(other, first) != 0)
 			return;
 	}
 	if (*first)
-		cl_buf_adds(sec_lease_set(l, v[0].material, variable, false), first);
+		cl_buf_adds(
+			sec_lease_set(l, v[0].material, "CLOOP_GITHUB_PERMISSIONS", false), first);
 }
 
 static void set_withheld(struct sec_lease *l, const struct ready *v, size_t n)
@@ -199,7 +214,7 @@ static void set_shared(struct sec_lease *l, const struct ready *v, size_t n)
 	cl_buf_addf(sec_lease_set(l, v[0].material, "GIT_CONFIG_GLOBAL", false), "%s/gitconfig",
 		SEC_LEASE_DIR_MARK);
 	cl_buf_adds(sec_lease_set(l, v[0].material, "CLOOP_GITHUB_REPO_ALLOWLIST", false), list);
-	set_agreed(l, v, n, SEC_PERMISSIONS, "CLOOP_GITHUB_PERMISSIONS");
+	set_permissions(l, v, n);
 	set_withheld(l, v, n);
 	set_expiry(l, v, n);
 	set_bare(l, v, n);

@@ -204,13 +204,26 @@ static int wrap_login(
 }
 
 /* What was granted and what stands in the file do not meet; two of the reasons are known. */
-static int none_matches(const struct sec_offer *o, struct cl_err *e)
+static int none_matches(const struct sec_offer *o, json_t *auths, struct cl_err *e)
 {
 	const struct cl_strv *list = &o->grant->constraints->list[SEC_REGISTRIES];
 	cleanup_free char *all = joined(list);
+	cleanup_strv struct cl_strv names = CL_STRV_INIT;
+	cleanup_buf struct cl_buf has = CL_BUF_INIT;
+	const char *key;
+	json_t *v;
+	bool hub = false;
 
-	(void)cl_fail(e, CL_EREFUSED, "registry secret '%s' has no login for %s",
-		o->grant->secret_name, all);
+	json_object_foreach (auths, key, v) {
+		if (!is_login(v))
+			continue;
+		cl_strv_add(&names, key);
+		hub = hub || strstr(key, "docker.io");
+	}
+	cl_strv_sort(&names);
+	sec_names_said(&names, &has);
+	(void)cl_fail(e, CL_EREFUSED, "registry secret '%s' has no login for %s%s%s",
+		o->grant->secret_name, all, has.len ? ": it has " : "", has.p);
 	for (size_t i = 0; i < list->n; i++) {
 		const char *colon = strchr(list->v[i], ':');
 
@@ -218,11 +231,12 @@ static int none_matches(const struct sec_offer *o, struct cl_err *e)
 			return cl_fix(e,
 				"a registry is granted by its host alone: --registries %.*s",
 				(int)(colon - list->v[i]), list->v[i]);
-		if (is_docker_hub(list->v[i]))
+		if (hub && is_docker_hub(list->v[i]))
 			return cl_fix(e, "the logins of Docker Hub stand under index.docker.io: "
 					 "--registries index.docker.io");
 	}
-	return cl_fix(e, "grant a registry that stands under \"auths\" in the secret");
+	return cl_fix(e, "name one that it has: cloop secret grant edit %s --registries HOST",
+		o->grant->id);
 }
 
 static int cut_config(
@@ -245,7 +259,7 @@ static int cut_config(
 		lend(l, o, key, json_deep_copy(v));
 		kept++;
 	}
-	return kept ? 0 : none_matches(o, e);
+	return kept ? 0 : none_matches(o, json_object_get(d.root, "auths"), e);
 }
 
 /* Passwords and tokens as they stand, and what an "auth" has behind its colon. */
