@@ -100,9 +100,10 @@ $(B)/obj/%.o: %.c $(B)/flags
 
 $(B)/obj/lib/store/migrate.o: CPPFLAGS += -I$(B)/gen
 $(B)/obj/lib/store/migrate.o: $(B)/gen/schema.inc
-$(B)/gen/schema.inc: share/embed-schema.sh $(wildcard share/schema/*.sql)
+# The directory too: one that was renamed is as old as it was.
+$(B)/gen/schema.inc: share/embed-schema.sh share/schema $(wildcard share/schema/*.sql)
 	@mkdir -p $(@D)
-	sh share/embed-schema.sh $(wildcard share/schema/*.sql) > $@
+	sh share/embed-schema.sh $(sort $(wildcard share/schema/*.sql)) > $@.new && mv $@.new $@
 
 $(B)/obj/lib/sys/hub_template.o: $(B)/gen/config-template.inc
 $(B)/gen/config-template.inc: share/embed-text.sh share/config.yaml.in

@@ -2,7 +2,7 @@
 #include "store/undone.h"
 #include "store/db.h"
 
-/* As share/schema/0015 has them: a query is served by an index only in the words of the index. */
+/* As share/schema/0016 has them: a query is served by an index only in the words of the index. */
 #define OF_GRANT                                                              \
 	"substr(a.detail, instr(a.detail, '\"grant_id\":\"') + 12, 30) = :id" \
 	" AND (a.action = 'secret.revoke' OR a.action = 'secret.unguarded_ack')"
