@@ -153,6 +153,47 @@ renew() {
 	same "$(sql 'SELECT count(*) FROM app_token')" 1
 }
 
+@test "who renews finds each grant's files under the names that they had" {
+	echo ghp_examplesecrettoken | cloop secret mint a-pat --kind github_pat >/dev/null
+	for n in 1 2 3 4 5; do granted a-pat --to "project:$app" --repos "acme/r$n" >/dev/null; done
+	grant --repos acme/tool >/dev/null
+	names='[.items[] | {(.grant_id): [.files | keys[] | select(. != "gitconfig")]}] | add'
+	take
+	same "$(jq '.items | length' <<< "$output")" 6
+	before=$(jq -cS "$names" <<< "$output")
+	renew
+	same "$(jq -cS "$names" <<< "$output")" "$before"
+	same "$(sql 'SELECT file FROM app_token')" "$(jq -r '.items[] | select(.kind == "github_app").files | keys[] | select(startswith("github-token"))' <<< "$output")"
+}
+
+@test "what stood under the name of a token and is none of that grant's is sent to nobody" {
+	modes "mint short"
+	id=$(grant --repos acme/tool)
+	take
+	hold
+	modes
+	renew
+	hold
+	t=$(token)
+	# As after names changed hands.
+	echo ghp_of_somebody_0000000 > "$held/spare/github-token"
+	forget
+	renew
+	same "$(calls)" ""
+	# The two that the hub gave, and no third.
+	drop "$t" ghp_of_somebody_0000000
+	same "$(calls)" "destroy 204,destroy 204"
+	# One that another grant of the lease has in use goes on.
+	web=$(grant --repos acme/web)
+	take
+	of() { jq -r --arg g "$1" '.items[] | select(.grant_id == $g).files | to_entries[] | select(.key | startswith("github-token")).value.data | rtrimstr("\n")' <<< "$output"; }
+	mine=$(of "$id") theirs=$(of "$web")
+	forget
+	drop "$mine" "$theirs"
+	same "$(calls)" "destroy 204"
+	same "$(sql "SELECT grant_id FROM token WHERE ends IS NULL AND lease_id = '$lease'")" "$web"
+}
+
 @test "a token that would end within the lease is replaced, and then destroyed" {
 	cp "$F/github.json" "$D/keep"
 	grant --repos 'acme/*' --permissions contents:write >/dev/null

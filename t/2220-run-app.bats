@@ -79,6 +79,30 @@ started() {
 	all_gone
 }
 
+@test "a token that would end is replaced in the run that has it, by a rename, and the first is destroyed" {
+	sed -i 's/^secrets:/&\n  lease_seconds: 30/' "$HUB/.cloop/config.yaml"
+	modes "mint short"
+	started sh -c 'cd "$CLOOP_LEASE_DIR"; cp github-token /tmp/first; ls -i github-token > /tmp/file
+		while cmp -s github-token /tmp/first; do [ -s github-token ] || echo torn; sleep 0.1; done
+		ls -i github-token | cmp -s - /tmp/file || echo "another file"
+		printf "protocol=https\nhost=%s\npath=acme/tool\n\n" "$0" | ./git-credential-cloop get
+		cat github-token /tmp/first; while [ ! -e /workspace/go ]; do sleep 0.1; done' "forge.localhost:$(cat "$F/port")"
+	modes
+	minted() { [ "$(jq -s '[.[] | select(.call == "mint" and .status == 201)] | length' "$F/log")" -ge "$1" ]; }
+	first=$(jq -s '[.[] | select(.call == "mint" and .status == 201).token][0]' "$F/log")
+	wait_for minted 2
+	first_ended() { jq -e -s "[.[] | select(.call == \"destroy\" and .status == 204).token] | index($first)" "$F/log" >/dev/null; }
+	wait_for first_ended
+	same "$(jq -c 'select(.call == "mint").asked' "$F/log" | sort -u)" '{"permissions":{"contents":"write"},"repository_ids":[11]}'
+	touch "$P/go"
+	wait_for ended "$id"
+	same "$(cloop runs logs "$id" 2>/dev/null)" $'another file\nusername=x-access-token\npassword=[redacted]\n[redacted]\n[redacted]'
+	wait_for dead
+	all_gone
+	same "$(cloop hub audit list --action secret.renew --json | jq -r --arg r "$id" '.detail | select(.run_id == $r and .token_expires_at) | .decision' | head -n 1)" allow
+	sed -i '/lease_seconds/d' "$HUB/.cloop/config.yaml"
+}
+
 @test "a grant that is revoked ends the token of a run that goes on" {
 	started sh -c 'while [ -e "$CLOOP_LEASE_DIR/github-token" ]; do sleep 0.1; done; echo gone; while [ ! -e /workspace/go ]; do sleep 0.1; done'
 	exits 0 host cloop secret revoke "$grant"

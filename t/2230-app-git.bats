@@ -211,3 +211,54 @@ shown() { jq -r --arg h "$1" 'select(.host == $h) | "\(.status) \(.auth)"' "$F/c
 	exits 128 g ls-remote "$(url tool)"
 	same "$(ask "$(cat "$L/github-token")")" 401
 }
+
+# Which token a host was shown for a repository, since the log was removed: "HOST NAME TOKEN".
+shown_what() { jq -r 'select(.auth) | "\(.host | split(".")[0]) \(.name) \(.token)"' "$F/check-log" | sort -u | paste -sd,; }
+minted() { jq -r 'select(.call == "mint" and .status == 201) | "\(.token) \(.asked | tojson)"' "$F/log"; }
+
+@test "several grants in one lease: each repository is shown the token of the grant that names it, each host its own" {
+	# The host of a server's token is sealed with it: what the state file says of it is only shown.
+	echo ghp_of_another_server_0000 |
+		cloop secret mint web-pat --kind github_pat --github-host "web.localhost:$PORT" >/dev/null
+	sqlite3 "$hub/.cloop/state.db" "UPDATE secret SET metadata = replace(metadata, 'web.localhost', 'evil.localhost')"
+	has "$(cloop secret show web-pat --json)" "evil.localhost:$PORT"
+	all=$(grant --repos 'acme/*' --permissions contents:read)
+	one=$(grant --repos acme/tool --permissions contents:write)
+	cloop secret grant web-pat --to "project:$app" --repos '*' >/dev/null
+	lend
+	same "$(ls "$L" | xargs)" "git-credential-cloop git-credential-cloop-2 git-credential-cloop-3 gitconfig github-token github-token-2 github-token-3"
+	same "$(minted | cut -d ' ' -f 2- | sort)" '{"permissions":{"contents":"read"},"repository_ids":[13,11,12]}
+{"permissions":{"contents":"write"},"repository_ids":[11]}'
+	writes=$(minted | grep write | cut -d ' ' -f 1) reads=$(minted | grep -v write | cut -d ' ' -f 1)
+	env=$(jq -c '[.env, .items[].env] | add' <<< "$output")
+	same "$(jq -r '.GH_ENTERPRISE_TOKEN, .GITHUB_TOKEN, .GH_TOKEN, .CLOOP_GITHUB_PERMISSIONS' <<< "$env" | xargs)" \
+		"ghp_of_another_server_0000 null null null"
+	same "$(jq -r .CLOOP_GITHUB_REPO_ALLOWLIST <<< "$env" | tr , '\n' | sort | xargs -d '\n')" "* acme/* acme/tool"
+	rm -f "$F/check-log"
+	exits 0 g clone -q "$(url tool)" "$W/tool"
+	g -C "$W/tool" -c user.name=a -c user.email=a@b commit -q --allow-empty -m several
+	exits 0 g -C "$W/tool" push -q origin HEAD:refs/heads/several
+	exits 0 g clone -q "$(url Api)" "$W/api"
+	g -C "$W/api" -c user.name=a -c user.email=a@b commit -q --allow-empty -m several
+	exits 128 g -C "$W/api" push -q origin HEAD:refs/heads/several
+	exits 0 g ls-remote "$(url tool web.localhost)"
+	exits 128 g ls-remote "$(url tool evil.localhost)"
+	same "$(shown_what)" "forge acme/api $reads,forge acme/tool $writes,web acme/tool pat"
+	# One of them is revoked: its token ends at GitHub, and the others go on, each with its own.
+	cloop secret revoke "$one" --wait 1ms >/dev/null 2>&1 || [ $? = 1 ]
+	sqlite3 -cmd '.timeout 10000' "$hub/.cloop/state.db" "UPDATE lease_grant SET state = 'held' WHERE state = 'taking'"
+	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
+	same "$(jq -r '[.items[].grant_id] | index($g)' --arg g "$one" <<< "$output")" null
+	kept=$(cat "$L/github-token-2")
+	rm "$L"/*
+	put
+	same "$(cat "$L/github-token")" "$kept"
+	rm -f "$F/check-log"
+	exits 128 g -C "$W/tool" push -q origin HEAD:refs/heads/again
+	exits 0 g ls-remote "$(url tool)"
+	exits 0 g ls-remote "$(url Api)"
+	exits 0 g ls-remote "$(url tool web.localhost)"
+	same "$(shown_what)" "forge acme/api $reads,forge acme/tool $reads,web acme/tool pat"
+	ended() { jq -r 'select(.call == "destroy" and .status == 204).token' "$F/log" | grep -qx "$writes"; }
+	wait_for ended
+}

@@ -183,6 +183,9 @@ class Api(http.server.BaseHTTPRequestHandler):
             self.end_headers()
             self.wfile.write(b'{"token": "ghs_cut')
             self.close_connection = True
+        elif mode in ("drip", "early", "headers"):
+            self.note(call, 200)
+            self.endless(mode)
         elif mode == "huge":
             self.note(call, 200)
             self.send_response(200)
@@ -197,6 +200,23 @@ class Api(http.server.BaseHTTPRequestHandler):
         else:
             return False
         return True
+
+    def endless(self, mode):
+        """An answer that has no end: a byte now and then, hints before it, header fields."""
+        start, piece, rest = {
+            "drip": (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 99999\r\n\r\n",
+                     b" ", 0.2),
+            "early": (b"", b"HTTP/1.1 103 Early Hints\r\n\r\n", 0.01),
+            "headers": (b"HTTP/1.1 200 OK\r\n", b"X-Word: " + b"x" * 1000 + b"\r\n", 0)}[mode]
+        deadline = time.time() + 60
+        try:
+            self.wfile.write(start)
+            while time.time() < deadline:
+                self.wfile.write(piece)
+                time.sleep(rest)
+        except OSError:
+            pass
+        self.close_connection = True
 
     def paged(self, rows):
         query = dict(p.split("=") for p in self.path.partition("?")[2].split("&") if "=" in p)
@@ -213,11 +233,12 @@ class Api(http.server.BaseHTTPRequestHandler):
     def installations(self):
         if not self.as_app("installations"):
             return
-        rows = [{"id": i["id"], "app_id": conf()["app_id"],
+        app = conf()
+        rows = [{"id": i["id"], "app_id": app["app_id"],
                  "account": {"login": i["account"], "type": i["type"]},
                  "repository_selection": i["selection"], "permissions": i["permissions"],
                  "suspended_at": "2026-01-02T03:04:05Z" if i.get("suspended") else None}
-                for i in conf()["installations"]]
+                for i in app["installations"]]
         self.note("installations", 200)
         self.say(200, self.paged(rows))
 
@@ -275,7 +296,12 @@ class Api(http.server.BaseHTTPRequestHandler):
         if mode == "no-expiry":
             del out["expires_at"]
         self.note(call, 201, asked=asked, token=tokens[token]["n"])
-        self.say(201, out)
+        if mode == "newline":
+            out["token"] = token[:20] + "\nhost: evil" + token[20:]
+        if mode == "twice":
+            self.say(201, json.dumps(out).encode()[:-1] + b', "token": "x"}')
+        else:
+            self.say(201, out, kind="text/plain" if mode == "type" else "application/json")
 
     def repositories(self):
         with lock:
@@ -336,7 +362,7 @@ class Check(http.server.BaseHTTPRequestHandler):
         status = self.judge(name, "write" if push else "read")
         with lock, open(f"{DIR}/check-log", "a", encoding="utf-8") as f:
             f.write(json.dumps({"host": self.headers.get("X-Original-Host"), "name": name,
-                                "push": push, "status": status,
+                                "push": push, "status": status, "token": self.number(),
                                 "auth": "Authorization" in self.headers}) + "\n")
         self.send_response(status)
         if status == 401:
@@ -344,13 +370,23 @@ class Check(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def judge(self, name, level):
+    def shown(self):
+        """The user and the token that came."""
         kind, _, value = self.headers.get("Authorization", "").partition(" ")
-        if kind != "Basic":
-            return 401
         user, _, token = base64.b64decode(value).decode().partition(":")
+        return (user, token) if kind == "Basic" else ("", "")
+
+    def number(self):
+        """Of an App's token; of a personal one "pat"."""
+        token = self.shown()[1]
+        return "pat" if token.startswith("ghp_") else tokens.get(token, {}).get("n")
+
+    def judge(self, name, level):
+        user, token = self.shown()
         with lock:
             t = live(token)
+        if user == "x-access-token" and token.startswith("ghp_"):
+            return 200
         if user != "x-access-token" or not t:
             return 401
         inst = next(i for i in conf()["installations"] if i["id"] == t["installation"])

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mount.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -333,6 +334,57 @@ void test_delivery__folders_go_with_what_is_in_them(void)
 	CHECK(absent(&r, ""));
 	(void)close(fd);
 	CHECK_INT(rmdir(outside), 0);
+	rig_wipe(&r);
+}
+
+/* The names that came into the folder, in order. */
+static char *moved(int watch)
+{
+	char buf[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	cleanup_buf struct cl_buf out = CL_BUF_INIT;
+	ssize_t n;
+
+	while ((n = read(watch, buf, sizeof(buf))) > 0)
+		for (char *p = buf; p < buf + n;) {
+			const struct inotify_event *v = (const void *)p;
+
+			cl_buf_addf(&out, "%s ", v->name);
+			p += sizeof(*v) + v->len;
+		}
+	return cl_buf_detach(&out);
+}
+
+/* A helper answers with the token beside it, which may be another grant's in a moment. */
+void test_delivery__a_helper_is_silent_while_what_it_reads_changes(void)
+{
+	const struct delivery_file next[] = {
+		{"git-credential-cloop", 0700, text("#!/bin/sh\necho b\n")},
+		{"github-token", 0600, text("ghp_second")}, {"empty", 0600, text("")}};
+	const struct delivery_file after[] = {
+		next[0], {"github-token", 0600, text("ghp_third")}, next[2]};
+	const struct delivery second = {"lease_0123", next, 3, NULL, 0, NULL, 0};
+	const struct delivery third = {"lease_0123", after, 3, NULL, 0, NULL, 0};
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	cleanup_free char *path = NULL, *got = NULL;
+	size_t removed;
+	struct cl_err e;
+	struct rig r;
+
+	rig_make(&r);
+	CHECK_INT(delivery_make(&r.rd, &first, OWNER, OWNER, &e), 0);
+	path = cl_asprintf("%s/files", r.rd.lease);
+	CHECK(inotify_add_watch(watch, path, IN_MOVED_TO) >= 0);
+	CHECK_INT(delivery_renew(&r.rd, &second, &removed, &e), 0);
+	got = moved(watch);
+	CHECK_STR(got, "git-credential-cloop github-token git-credential-cloop ");
+	check_holds(&r, "files/git-credential-cloop", "#!/bin/sh\necho b\n", 17);
+	check_holds(&r, "spare/git-credential-cloop", "#!/bin/sh\nexit 0\n", 17);
+	/* One that stays as it is goes on answering. */
+	free(cl_steal(&got));
+	CHECK_INT(delivery_renew(&r.rd, &third, &removed, &e), 0);
+	got = moved(watch);
+	CHECK_STR(got, "github-token ");
+	(void)close(watch);
 	rig_wipe(&r);
 }
 

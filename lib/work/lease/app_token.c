@@ -277,21 +277,20 @@ static int queued(const struct token_pass *done, struct cl_err *e)
 	return -1;
 }
 
-/* A token of which its holder has the text: by its row, or where it has none by that text. */
-static int end_given(struct keyed *k, const struct store_app_token *row, struct lease_text token,
-	const char *lease_id, const char *reason, struct cl_err *e)
+/* The one that was replaced: nothing else that a holder has under that name, which a PAT may have had. */
+static void end_before(struct keyed *k, const struct app_slot *s, const char *lease_id)
 {
-	const struct token_given given = {token.p, token.len};
+	const struct token_given given = {(const char *)s->before.p, s->before.len};
 	char sum[CL_SHA256_HEX];
-	const struct store_token_filter kept = {.sum = sum};
+	const struct store_token_filter f = {.sum = sum, .lease_id = lease_id, .grant_id = s->is};
 	struct token_pass done;
-	bool is = false;
+	struct cl_err ignored; /* the audit row has it */
 
-	if (mark(k, token, reason, sum, &is, e))
-		return -1;
-	if (!is)
-		return end_unkept(k, row, token, lease_id, reason, e);
-	return token_replay(k, &kept, &given, 1, &done, e) ? -1 : queued(&done, e);
+	if (!s->before.len)
+		return;
+	cl_sha256_hex(given.p, given.len, sum);
+	if (!store_token_end(k->store, &f, "replaced", &ignored))
+		(void)token_replay(k, &f, &given, 1, &done, &ignored);
 }
 
 void app_token_settle(struct lease_case *c, const char *lease_id)
@@ -303,9 +302,7 @@ void app_token_settle(struct lease_case *c, const char *lease_id)
 		struct cl_err ignored; /* the audit row has it */
 
 		if (s->is && material_of(c, s->is)) {
-			if (s->before.len)
-				(void)end_given(c->k, &s->row, text_of(&s->before), lease_id,
-					"replaced", &ignored);
+			end_before(c->k, s, lease_id);
 			continue;
 		}
 		(void)app_token_end(c->k, lease_id, s->row.grant_id, text_of(&s->token),
@@ -317,8 +314,9 @@ void app_token_settle(struct lease_case *c, const char *lease_id)
 /* ---- one that ends ---- */
 
 struct finding {
-	const char *grant_id;
+	const char *grant_id, *before; /* the sum of one that it says was before */
 	struct store_app_token row;
+	bool in_use; /* which is another grant's now */
 };
 
 static int find_row(const struct store_app_token *t, void *arg, struct cl_err *e)
@@ -328,6 +326,8 @@ static int find_row(const struct store_app_token *t, void *arg, struct cl_err *e
 	(void)e;
 	if (!strcmp(t->grant_id, f->grant_id))
 		f->row = store_app_token_copy(t);
+	else if (!strcmp(t->sum, f->before))
+		f->in_use = true;
 	return 0;
 }
 
@@ -354,16 +354,17 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 	struct lease_text token, struct lease_text before, const char *reason, struct cl_err *e)
 {
 	const struct store_token_filter of = {.lease_id = lease_id, .grant_id = grant_id};
-	struct finding f = {grant_id, STORE_APP_TOKEN_INIT};
-	bool known = false, kept = false, kept_before = false;
-	char sum[CL_SHA256_HEX];
+	char sum[CL_SHA256_HEX], before_sum[CL_SHA256_HEX];
+	struct finding f = {grant_id, before_sum, STORE_APP_TOKEN_INIT, false};
+	bool known = false, kept = false, kept_before;
 	struct cl_err ignored;
 	int rc;
 
+	cl_sha256_hex(before.len ? before.p : "", before.len, before_sum);
 	if (store_app_token_each(k->store, lease_id, find_row, &f, e) ||
 		(f.row.sum && is_kept(k, f.row.sum, &known, e)) ||
 		mark(k, token, reason, sum, &kept, e) ||
-		mark(k, before, reason, sum, &kept_before, e)) {
+		(!f.in_use && mark(k, before, reason, sum, &kept_before, e))) {
 		store_app_token_release(&f.row);
 		return -1;
 	}
@@ -371,8 +372,6 @@ int app_token_end(struct keyed *k, const char *lease_id, const char *grant_id,
 		(const struct token_given[]){{token.p, token.len}, {before.p, before.len}}, reason,
 		e);
 	if (f.row.grant_id) {
-		if (before.len && !kept_before)
-			(void)end_unkept(k, &f.row, before, lease_id, reason, &ignored);
 		if (token.len && !kept &&
 			end_unkept(k, &f.row, token, lease_id, reason, &ignored)) {
 			*e = ignored;

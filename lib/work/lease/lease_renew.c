@@ -164,6 +164,17 @@ static int find_slots(struct renewal *r, struct cl_err *e)
 	return 0;
 }
 
+/* As they are listed when a lease is taken: the names of files follow their order. */
+static int by_age(const void *a, const void *b)
+{
+	const struct store_grant *x = &(*(struct lease_aimed *const *)a)->row,
+				 *y = &(*(struct lease_aimed *const *)b)->row;
+
+	if (x->created_at != y->created_at)
+		return x->created_at < y->created_at ? 1 : -1;
+	return strcmp(x->id, y->id);
+}
+
 static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now, struct cl_err *e)
 {
 	const struct lease_request ask = {
@@ -185,6 +196,8 @@ static int judge(struct renewal *r, const struct sec_labels *labels, int64_t now
 			return -1;
 		lease_case_add(&r->c, &g);
 	}
+	if (r->c.n)
+		qsort(r->c.v, r->c.n, sizeof(*r->c.v), by_age);
 	lease_case_build(&r->c);
 	return 0;
 }
