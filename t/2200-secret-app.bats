@@ -114,6 +114,17 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	same "$(calls)" "inventory 201,repositories 200,repositories 200,repositories 200,destroy 204"
 }
 
+@test "more installations than are looked through: those are shown, and that is said" {
+	cp "$F/github.json" "$D/keep"
+	jq -c '.installations = [range(1; 5102) | {id: ., account: "a\(.)", type: "User", selection: "all", permissions: {}}]' \
+		"$D/keep" > "$F/github.json"
+	forge_app "$F" > "$D/app.json"
+	run --separate-stderr app installations --file "$D/app.json" --json
+	mv "$D/keep" "$F/github.json"
+	same "$status $(wc -l <<< "$output")" "0 5000"
+	has "$stderr" "there may be more installations than these 5000, and no more are looked through"
+}
+
 @test "what is wrong on this side is said before GitHub is asked" {
 	echo ghp_examplesecrettoken | cloop secret mint a-pat --kind github_pat >/dev/null
 	exits 65 app installations a-pat
@@ -197,7 +208,7 @@ one='{constraints: {repos: ["acme/tool"]}}'
 		modes "mint $mode"
 		forget
 		local budget='{timeout_ms: 20000}'
-		[ "$mode" != hang ] || budget='{timeout_ms: 3000}'
+		case $mode in hang | drip | early) budget='{timeout_ms: 3000}' ;; esac
 		run --separate-stderr ask mint "$one + $budget"
 		if [ "$status" != "$want" ] || [ "$(jq -r .error.code <<< "$stderr")" != "$code" ] ||
 			[[ $(jq -r .error.message <<< "$stderr") != *"$piece"* ]] || [ -n "$(answer)" ] ||
@@ -206,10 +217,27 @@ one='{constraints: {repos: ["acme/tool"]}}'
 			echo "$mode: status $status, $stderr $output" >&2
 			bad=1
 		fi
-		# What has no token in it cannot be taken back.
-		[ "$mode" = empty ] || [ "$(alive)" = 0 ] || { echo "$mode: a token lives" >&2; bad=1; }
+		# What has no token in it that can be read cannot be taken back.
+		[[ $mode =~ ^(empty|newline|twice)$ ]] || [ "$(alive)" = 0 ] || { echo "$mode: a token lives" >&2; bad=1; }
 	done < "$CASES/github/failures.tsv"
 	[ $bad = 0 ]
+}
+
+@test "whichever call fails: its cause and its fix, and no token that lives" {
+	mint
+	for call in inventory repositories installations; do
+		for mode in 401 suspended 404 429 503 redirect html notjson cut hangup huge 418; do
+			modes "$call $mode"
+			forget
+			run --separate-stderr app "${call/inventory/repositories}" deploy-app --json
+			if [ "$status" = 0 ] || [ -n "$output" ] || [[ $stderr == *ghs_* ]] ||
+				[[ $(jq -r .error.code <<< "$stderr") != @(github|http)_* ]] ||
+				[ -z "$(jq -r '.error.remediation // ""' <<< "$stderr")" ] || [ "$(alive)" != 0 ]; then
+				echo "$call $mode: status $status, $stderr $output; $(calls)" >&2
+				return 1
+			fi
+		done
+	done
 }
 
 @test "a token that is refused and cannot be destroyed is told of" {

@@ -45,7 +45,7 @@ int cmd_forge_installations(struct cl_ctx *c, struct cl_err *e)
 				      all.v[i].suspended_at ? cl_json_string(all.v[i].suspended_at)
 							    : json_null(),
 				      "permissions", all.v[i].permissions));
-	cl_take_json(json_pack("{s:o}", "installations", list));
+	cl_take_json(json_pack("{s:o, s:b}", "installations", list, "more", all.page == GH_PAGE));
 	return 0;
 }
 

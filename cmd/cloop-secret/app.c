@@ -185,6 +185,11 @@ int cmd_secret_app_installations(struct cl_ctx *c, struct cl_err *e)
 	if (ask(&a, FORGE_INSTALLATIONS, "installations", e))
 		return -1;
 	list = json_object_get(a.answer, "installations");
+	if (json_is_true(json_object_get(a.answer, "more")))
+		cl_warn(c,
+			"there may be more installations than these %zu, and no more are looked "
+			"through",
+			json_array_size(list));
 	if (!c->json)
 		print_installations(&a, list);
 	else

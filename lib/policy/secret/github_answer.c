@@ -29,18 +29,27 @@ static bool is_json(const char *type)
 		       !strncasecmp(type + n - 5, "+json", 5));
 }
 
-int gh_document(
+static int check_type(const struct gh_ask *q, const struct gh_answer *a, struct cl_err *e)
+{
+	return is_json(a->content_type) ? 0 : gh_bad(q, e, "is no JSON by its type");
+}
+
+static int parse(
 	const struct gh_ask *q, const struct gh_answer *a, struct cl_doc *d, struct cl_err *e)
 {
 	const struct cl_doc_limits limits = {.max_bytes = GH_ANSWER_MAX, .nodes = 1u << 20};
 	struct cl_err why;
 
-	if (!is_json(a->content_type))
-		return gh_bad(q, e, "is no JSON by its type");
 	/* The reader's own message quotes the text, and a token may stand in it. */
-	if (cl_doc_parse(d, CL_DOC_JSON, "answer", a->body, a->len, &limits, &why))
-		return gh_bad(q, e, "is broken: no whole JSON");
-	return 0;
+	return cl_doc_parse(d, CL_DOC_JSON, "answer", a->body, a->len, &limits, &why)
+		       ? gh_bad(q, e, "is broken: no whole JSON")
+		       : 0;
+}
+
+int gh_document(
+	const struct gh_ask *q, const struct gh_answer *a, struct cl_doc *d, struct cl_err *e)
+{
+	return check_type(q, a, e) || parse(q, a, d, e) ? -1 : 0;
 }
 
 bool gh_id(const json_t *obj, const char *key, uint64_t *out)
@@ -230,13 +239,19 @@ int gh_token_read(
 	const char *selection;
 	struct cl_err quiet;
 
-	if (gh_document(q, a, &d, e))
+	if (parse(q, a, &d, e)) {
+		/* Which tells more. */
+		(void)check_type(q, a, e);
 		return -1;
+	}
 	token = json_object_get(d.root, "token");
-	if (!json_is_string(token) ||
-		!is_token(json_string_value(token), json_string_length(token)))
+	if (json_is_string(token) && is_token(json_string_value(token), json_string_length(token)))
+		cl_buf_add(&out->token, json_string_value(token), json_string_length(token));
+	/* Not before: a token that came by a wrong type is one to destroy. */
+	if (check_type(q, a, e))
+		return -1;
+	if (!out->token.len)
 		return gh_bad(q, e, "holds no token");
-	cl_buf_add(&out->token, json_string_value(token), json_string_length(token));
 	expires = json_object_get(d.root, "expires_at");
 	if (!json_is_string(expires) ||
 		cl_parse_time(json_string_value(expires), "expires_at", &out->expires_at, &quiet))
