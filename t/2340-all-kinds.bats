@@ -28,6 +28,7 @@ setup_file() {
 	printf 'secrets:\n  key_file: %s\n  github:\n    ca_file: %s\n' "$HUB/cloop-secret-key" "$F/ca.pem" >> "$HUB/.cloop/config.yaml"
 	mkdir -p "$T/src"/{api-service,shared-proto,private}/.git && chown -R 1000:1000 "$T/src"
 	modes
+	all_granted > /dev/null
 }
 teardown_file() {
 	[ -n "${D:-}" ] && rm -f "/dev/$D-scope"
@@ -68,7 +69,6 @@ cat gitconfig; ls -A /run/cloop
 stat -c "%n %A %t:%T" /dev/scope; ls /sys/class/net | xargs; ip -4 addr show eth1 | grep -o "inet [0-9./]*"'
 
 @test "the variables, files and mounts of all nine kinds in one lease, and no others" {
-	all_granted > /dev/null
 	exits 0 run_in -- sh -c "$LOOK"
 	same "$stderr" ''
 	got=$(sed -E 's/(lease|run)_[0-9a-f]{24}/\1_ID/; s/cloop-lease-[0-9a-f]{24}/cloop-lease-ID/g
@@ -76,4 +76,63 @@ stat -c "%n %A %t:%T" /dev/scope; ls /sys/class/net | xargs; ip -4 addr show eth
 	same "$got" "$(cat "$CASES/guide/all-kinds.txt")"
 	same "$(leftovers)" ''
 	lacks "$output" planted-
+}
+
+# found VALUES WHAT... : where any of them is, of processes and folders.
+found() { python3 "$SRC/t/lib/findplanted.py" "$@" 2>/dev/null; }
+# The forms in which a value can stand in base64 of something longer.
+digits() {
+	python3 -c 'import base64, sys
+for v in sys.stdin.read().split():
+	for k in range(3):
+		b = base64.b64encode(b"x" * k + v.encode()).decode()
+		print(b[(8 * k + 5) // 6 : 8 * (k + len(v)) // 6])'
+}
+over() { [ "$(cloop runs show --json "$1" | jq -r .state)" = finished ]; }
+
+@test "a planted value is with the sandbox and its supervisor, in no other place and in no output" {
+	local id h shim pid mine never=$T/never lent=$T/lent all=$T/all
+	# Beside the grants, and in what they were cut from.
+	printf '%s\n' planted-env-04 staging-token-1111 dev-password-22 left-over-token-33 > "$never"
+	sed -n 2,3p "$F/app.pem" >> "$never"
+	id=$(run_in --detach -- sh -c 'cat "$CLOOP_LEASE_DIR"/*; env; env | sort | base64; base64 "$CLOOP_LEASE_DIR"/kubeconfig
+		for f in "$CLOOP_LEASE_DIR"/*; do base64 < "$f" >&2; done; printf %s "$HTTPS_PROXY" | sed "s,/,\\\\/,g"; echo
+		i=0; while [ $i -lt ${#API_KEY} ]; do printf %s "$API_KEY" | cut -c $((i + 1)) | tr -d "\n"; sleep 0.02; i=$((i + 1)); done
+		echo; echo up; while [ ! -e go ]; do sleep 0.1; done')
+	until_ok says "$id" up
+	h=$(cloop runs show --json "$id" | jq -r .handle_id)
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "select shim_pid from handle where id = '$h'")
+	pid=$(pgrep -P "$(cat "$T/run/w/$h/pid")" -x sh)
+	{ printf '%s\n' ghp_plantedallkinds01 planted-login-02 planted-env-03 planted-proxy-05 prod-token-000000
+		cat "$T/run/w/$h/lease/files/github-token-2"; } > "$lent"
+	same "$(wc -l < "$lent")" 6
+	cat "$lent" "$never" > "$all"
+	digits < "$lent" >> "$all"
+	# The search finds what is there: the workload's own environment, and the supervisor's notes.
+	has "$(found "$lent" "$pid")" "environ of $pid"
+	for i in 1 2 3 4 5 6; do has "$(found "$lent" "$shim")" "value $i in"; done
+	# What was never lent is with neither of them.
+	same "$(found "$never" "$pid" "$shim" "$T/run/w/$h/lease")" ''
+	mine=$(ours -x 'cloop.*|conmon|podman' | grep -vxF "$shim" | while read -r p; do
+		[ "$(readlink "/proc/$p/ns/pid")" = "$(readlink /proc/self/ns/pid)" ] && echo "$p"; done)
+	has "$(for p in $mine; do cat "/proc/$p/comm"; done | xargs)" conmon
+	{
+		podman inspect -l
+		podman ps -a --no-trunc --format json
+		cloop runs logs "$id"
+		cloop runs logs --json "$id"
+		cloop runs journal "$id"
+		cloop runs show --json "$id"
+		cloop secret leases --json
+		cloop hub audit list --json
+	} > "$T/said" 2>&1
+	mkdir -p "$T/out" && cloop runs logs "$id" 2>&1 | tr -d '\n' > "$T/out/joined" && mv "$T/said" "$T/out/"
+	grep -q redacted "$T/out/said"
+	# shellcheck disable=SC2086 # a list
+	same "$(found "$all" $mine "$HUB" "$ENGINE_DIR" "$T/run" "$P" "$T/out")" ''
+	touch "$P/go"
+	until_ok over "$id"
+	same "$(leftovers)" ''
+	same "$(found "$all" "$HUB" "$ENGINE_DIR" "$T/run")" ''
+	rm -r "$T/out" "$P/go"
 }
