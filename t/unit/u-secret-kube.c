@@ -254,3 +254,32 @@ void test_secrets__wherever_they_stand(void)
 	CHECK(!cl_strv_has(&got, "not-secret"));
 	CHECK_INT(got.n, CL_ARRAY_LEN(want));
 }
+
+void test_read__hostile_documents(void)
+{
+	static const char head[] = "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+				   "clusters: [{name: a, cluster: {server: 'https://a'}}]\n";
+	static const char *const users[] = {"users: [&x {name: a, user: {token: planted-1}}]\n",
+		"users: [{name: a, user: &x {token: planted-1}}, {name: b, user: *x}]\n",
+		"users: [{name: a, user: {<<: {exec: {command: planted-1}}}}]\n",
+		"users: [{name: a, user: {token: b, token: planted-1}}]\n",
+		"users: [{name: a, user: !!binary planted-1}]\n",
+		"users: [{name: a, user: {token: planted-1}}]\n---\nusers: []\n",
+		"users: [{name: a, user: {token: planted-1}}]\nusers: []\n",
+		"users: [{name: a, user: {token: \"planted-1\\0\"}}]\n",
+		"users: [{name: a, user: planted-1}]\n", "users: planted-1\n",
+		"users: [{name: a, user: {token: planted-1}}, {name: a}]\n",
+		"users: [{user: {token: planted-1}}]\n",
+		"users: [{name: a, user: {planted-1: [[\n"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(users); i++) {
+		cleanup_kube struct sec_kube k = SEC_KUBE_INIT;
+		cleanup_free char *text = cl_asprintf("%s%s", head, users[i]);
+		struct cl_err e = {0};
+
+		CHECK_INT(sec_kube_read(text, strlen(text), &k, &e), -1);
+		CHECK_INT(e.code, CL_EDATA);
+		if (strstr(e.msg, "planted") || strstr(e.fix, "planted") || !*e.fix)
+			UNIT_FAIL("%s / %s", e.msg, e.fix);
+	}
+}

@@ -47,6 +47,9 @@ int sec_doc_parse(struct cl_doc *d, enum cl_doc_kind form, const char *kind, con
 	column = e->column;
 	(void)sec_payload_bad(e, kind, "payload is no %s that can be read (line %u, column %u)",
 		form == CL_DOC_JSON ? "JSON" : "YAML", line, column);
+	if (form == CL_DOC_YAML)
+		(void)cl_fix(e, "give one document without anchors, tags and keys that come twice: "
+				"kubectl config view --raw --flatten");
 	return cl_at(e, NULL, line, column);
 }
 
