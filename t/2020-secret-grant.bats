@@ -278,7 +278,7 @@ grant_8ce0add1fec2ed4fa00c3a23   deploy-pat         github_pat    project:/srv/a
 	has "$output" "(deleted)"
 	exits 0 lease
 	has "$output" "✗ app-env (grant_"
-	has "$output" "secret_deleted"
+	has "$output" "when its secret was deleted"
 	exits 0 lease --json
 	same "$(jq -r '.refused[0].code' <<< "$output")" revoked
 }

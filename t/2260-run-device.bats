@@ -173,7 +173,7 @@ ls: /dev/accel0: No such file or directory
 	spec 'capabilities: {devices: [ro, mem]}'
 	exits 125 run_in -- touch /workspace/ran
 	has "$stderr" "capabilities.devices in .cloop/sandbox.yaml names 'mem', and no host_device grant lends it"
-	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --devices mem"
+	has "$stderr" "fix: take 'mem' out, or: cloop secret grant bench --to project:$P --devices mem"
 	[ ! -e "$P/ran" ]
 	all_gone
 }

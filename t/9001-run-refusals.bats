@@ -13,7 +13,7 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 @test "a project that is not there" {
 	exits 125 cloop run -p "$D/none" -- true
 	same "$stderr" "cloop-run: there is no directory '$D/none'
-  fix: mkdir -p '$D/none', or name the project's directory"
+  fix: name the project's directory, or make it: mkdir -p '$D/none'"
 	exits 125 cloop run -p "$CLOOP_DIR/.cloop/config.yaml" -- true
 	has "$stderr" "fix: name the directory of the project"
 	exits 125 cloop run -p '' -- true
@@ -32,11 +32,11 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	spec 'capabilities: {devices: [serial0]}'
 	exits 125 cloop run -p "$P" -- true
 	has "$stderr" "capabilities.devices in .cloop/sandbox.yaml names 'serial0', and the project holds no host_device grant"
-	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --devices serial0"
+	has "$stderr" "fix: take 'serial0' out, or: cloop secret grant SECRET --to project:$P --devices serial0"
 	spec 'capabilities: {egress: public, interfaces: [eth1]}'
 	exits 125 cloop run -p "$P" -- true
 	has "$stderr" "capabilities.interfaces in .cloop/sandbox.yaml names 'eth1', and the project holds no host_interface grant"
-	has "$stderr" "fix: cloop secret grant SECRET --to project:$P --interfaces eth1"
+	has "$stderr" "fix: take 'eth1' out, or: cloop secret grant SECRET --to project:$P --interfaces eth1"
 }
 
 @test "the journal's columns stand, with and without a run" {

@@ -469,7 +469,7 @@ void test_judge__every_reason_and_what_changes_it(void)
 	CHECK_STR(why.v[0].code, "subject");
 	CHECK_HAS(why.v[0].text, "/srv/other");
 	CHECK_STR(why.v[0].fix, "cloop secret grant k --to project:/srv/other --namespaces team-a");
-	CHECK_HAS(why.v[1].text, "superseded");
+	CHECK_HAS(why.v[1].text, "when another grant took its place");
 	CHECK_HAS(why.v[1].fix, "--to project:/srv/app");
 	CHECK_HAS(why.v[2].text, "expired at 1970-01-12T13:46:35Z");
 	CHECK_STR(why.v[3].fix, "cloop hub grant unguarded k --reason 'WHY'");

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const struct sb_rule sb_rules[] = {
 	{"yaml", "the file is YAML 1.2 in the core schema: one mapping", true},
@@ -374,6 +375,13 @@ static int read_interfaces(struct sb_reading *r)
 /* An interface moves into the sandbox's network, so there must be one (DECISIONS E5). */
 static int cross_check(struct sb_reading *r)
 {
+	if (r->s->interfaces.n && r->s->network && !strcasecmp(r->s->network, "none"))
+		return sb_refuse(r, r->caps, "network", 0,
+			"take capabilities.network out for a run with interfaces and write "
+			"capabilities.egress: public, or take capabilities.interfaces out",
+			"capabilities.network '%s' renounces the network that "
+			"capabilities.interfaces needs",
+			r->s->network);
 	if (!r->s->interfaces.n || r->s->network || r->s->egress == SB_EGRESS_PUBLIC)
 		return 0;
 	return sb_refuse(r, r->caps, "interfaces", 0,

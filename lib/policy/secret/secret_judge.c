@@ -58,6 +58,21 @@ char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r)
 	return cl_buf_detach(&b);
 }
 
+/* What ended it, for people; the store's own word where that is none of them. */
+static const char *ended_by(const char *cause)
+{
+	static const struct {
+		const char *cause, *words;
+	} rows[] = {{"secret_deleted", " when its secret was deleted"},
+		{"owner_offboarded", " when its owner was offboarded"},
+		{"superseded", " when another grant took its place"}};
+
+	for (size_t i = 0; cause && i < CL_ARRAY_LEN(rows); i++)
+		if (!strcmp(cause, rows[i].cause))
+			return rows[i].words;
+	return "";
+}
+
 static void judge_time(const struct sec_grant *g, int64_t now, struct sec_reasons *out)
 {
 	char when[32];
@@ -67,9 +82,7 @@ static void judge_time(const struct sec_grant *g, int64_t now, struct sec_reason
 
 		cl_format_time(g->revoked_at, when);
 		add(out, "revoked",
-			cl_asprintf("was revoked at %s%s%s", when,
-				g->revoked_cause && *g->revoked_cause ? ": " : "",
-				g->revoked_cause ? g->revoked_cause : ""),
+			cl_asprintf("was revoked at %s%s", when, ended_by(g->revoked_cause)),
 			gone ? cl_asprintf("cloop secret mint %s --kind %s", g->secret_name,
 				       sec_kinds[g->kind].name)
 			     : sec_grant_again(g, NULL));

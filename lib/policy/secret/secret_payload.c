@@ -107,9 +107,11 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 		cleanup_free char *line = NULL;
 		const char *from = p;
 
-		if (++lines > SEC_INVENTORY_LINES)
-			return sec_payload_bad(
+		if (++lines > SEC_INVENTORY_LINES) {
+			(void)sec_payload_bad(
 				e, kind, "inventory has more than %d lines", SEC_INVENTORY_LINES);
+			return cl_fix(e, "split it: a secret for each part of it");
+		}
 		p = nl ? nl + 1 : end;
 		sec_trim(&from, &n);
 		if (!n || *from == '#')
@@ -165,5 +167,5 @@ int sec_selected(size_t n, size_t max, const char *what, const char *flag,
 		return none_selected(what, flag, list, all, secret, e);
 	(void)cl_fail(e, CL_EREFUSED, "%s %s opens %zu %s of secret '%s', and a grant may open %zu",
 		flag, list, n, what, secret, max);
-	return cl_fix(e, "name fewer");
+	return cl_fix(e, "name at most %zu with %s", max, flag);
 }

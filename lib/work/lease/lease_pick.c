@@ -13,6 +13,7 @@ struct hardware {
 	const char *word; /* of capabilities in sandbox.yaml, and the option of grants */
 	const struct cl_strv *picked;
 	bool (*lends)(const struct sec_material *m, const char *name);
+	bool (*stocks)(const struct seal_buf *inventory, const char *name);
 };
 
 static bool lends_device(const struct sec_material *m, const char *name)
@@ -29,6 +30,43 @@ static bool lends_interface(const struct sec_material *m, const char *name)
 		if (!strcmp(m->interfaces.v[i].name, name))
 			return true;
 	return false;
+}
+
+static bool stocks_device(const struct seal_buf *inventory, const char *name)
+{
+	cleanup_devices struct sec_devices d = SEC_DEVICES_INIT;
+	bool found = false;
+	struct cl_err e;
+
+	if (sec_devices_parse((const char *)inventory->p, inventory->len, &d, &e))
+		return false;
+	for (size_t i = 0; i < d.n; i++)
+		found = found || !strcmp(d.v[i].name, name);
+	return found;
+}
+
+static bool stocks_interface(const struct seal_buf *inventory, const char *name)
+{
+	cleanup_interfaces struct sec_interfaces n = SEC_INTERFACES_INIT;
+	bool found = false;
+	struct cl_err e;
+
+	if (sec_interfaces_parse((const char *)inventory->p, inventory->len, &n, &e))
+		return false;
+	for (size_t i = 0; i < n.n; i++)
+		found = found || !strcmp(n.v[i].name, name);
+	return found;
+}
+
+/* The secret that another grant of it would lend it from, among those that the run has something of. */
+static const char *stocked_by(
+	const struct lease_case *c, const struct hardware *h, const char *name)
+{
+	for (size_t i = 0; i < c->n; i++)
+		if (c->v[i]->payload.p && c->v[i]->grant.kind == h->kind &&
+			h->stocks(&c->v[i]->payload, name))
+			return c->v[i]->row.secret_name;
+	return "SECRET";
 }
 
 static bool lent(const struct sec_lease *l, const struct hardware *h, const char *name)
@@ -52,6 +90,9 @@ static int refuse(
 	const struct lease_case *c, const struct hardware *h, const char *name, struct cl_err *e)
 {
 	const struct sec_refused *r = refused(&c->lease, h->kind);
+	cleanup_free char *to =
+		cl_asprintf("project:%s", c->who.project ? c->who.project : "PROJECT");
+	cleanup_free char *subject = cl_shell_word(to), *word = cl_shell_word(name);
 	char slug[48];
 
 	(void)snprintf(slug, sizeof(slug), "%.*s_not_granted", (int)strlen(h->word) - 1, h->word);
@@ -64,15 +105,17 @@ static int refuse(
 	(void)cl_constraint(e, h->word);
 	if (r && r->error.fix[0])
 		return cl_fix(e, "%s", r->error.fix);
-	return cl_fix(e, "take '%s' out, or: cloop secret grant SECRET --to project:%s --%s %s",
-		name, c->who.project ? c->who.project : "PROJECT", h->word, name);
+	return cl_fix(e, "take '%s' out, or: cloop secret grant %s --to %s --%s %s", name,
+		stocked_by(c, h, name), subject, h->word, word);
 }
 
 int lease_picked(const struct lease_case *c, struct cl_err *e)
 {
 	const struct sec_pick *p = &c->lease.pick;
-	const struct hardware all[] = {{SEC_HOST_DEVICE, "devices", p->devices, lends_device},
-		{SEC_HOST_INTERFACE, "interfaces", p->interfaces, lends_interface}};
+	const struct hardware all[] = {
+		{SEC_HOST_DEVICE, "devices", p->devices, lends_device, stocks_device},
+		{SEC_HOST_INTERFACE, "interfaces", p->interfaces, lends_interface,
+			stocks_interface}};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(all); i++)
 		for (size_t k = 0; all[i].picked && k < all[i].picked->n; k++)
