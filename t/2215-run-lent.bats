@@ -453,36 +453,51 @@ CLOOP_LOCAL_REPO_ROOT=/repos
 }
 
 @test "a repository that is swapped between lease and start is not followed anywhere" {
-	local d=$T/swap
-	mkdir -p "$d/build" "$T/swapped/api/.git" "$T/elsewhere" && cp -r "$BIN" "$d/build/bin" && cp -r "$SRC/share" "$d/share"
+	local d=$T/swap what
+	mkdir -p "$d/build" "$T/swapped/api/.git" "$T/swapped/private/.git" "$T/elsewhere/.git" && cp -r "$BIN" "$d/build/bin" && cp -r "$SRC/share" "$d/share"
 	chown -R 1000:1000 "$T/swapped"
 	rm "$d/build/bin/cloop-secret"
+	# What the lease is in hand for, and the run has not started with yet.
 	cat > "$d/build/bin/cloop-secret" <<-EOF
 		#!/bin/bash
 		set -o pipefail
 		[[ " \$* " == *" take "* ]] || exec "$BIN/cloop-secret" "\$@"
 		"$BIN/cloop-secret" "\$@" | {
 			v=\$(base64 -w 0)
-			mv "$T/swapped/api" "$T/swapped/was"
-			[ -e "$T/gone" ] || ln -s "$T/elsewhere" "$T/swapped/api"
+			. "$T/swapping" > /dev/null 2>&1
 			printf %s "\$v" | base64 -d
 		}
 	EOF
 	chmod 755 "$d/build/bin/cloop-secret"
-	PATH=$d/build/bin:$PATH
 	echo "$T/swapped" | cloop secret mint swapped-src --kind local_repo >/dev/null
 	lent_apart swapped
 	cloop secret revoke "$G" >/dev/null
 	r=$(cloop secret grant swapped-src --to "project:$Q" --repos api --json | jq -r .id)
-	exits 125 host cloop run -p "$Q" -- ls /repos/api < /dev/null
-	has "$stderr" "repository '$T/swapped/api'"
-	has "$stderr" 'fix: look at the directory, then run again'
-	rm "$T/swapped/api" && mv "$T/swapped/was" "$T/swapped/api"
-	touch "$T/gone"
-	exits 125 host cloop run -p "$Q" -- ls /repos/api < /dev/null
-	has "$stderr" "repository '$T/swapped/api'"
+	PATH=$d/build/bin:$PATH
+	# A link, nothing, a file, a FIFO, a device, another directory of its owner or of root's, one of
+	# the same root that was not granted, and something mounted over it.
+	for what in "ln -s '$T/elsewhere' api" : "touch api" "mkfifo api" "mknod api c 1 5" "cp -a was api" "mkdir -p api/.git" \
+		"mv private api" "mkdir api && mount --bind '$T/elsewhere' api" "mv was api && mount --bind '$T/elsewhere' api"; do
+		echo "cd '$T/swapped' && mv api was && $what" > "$T/swapping"
+		exits 125 host timeout 120 cloop run -p "$Q" -- ls /repos/api < /dev/null
+		has "$stderr" "repository '$T/swapped/api'"
+		has "$stderr" 'fix: look at the directory, then run again'
+		(
+			cd "$T/swapped" || exit
+			umount api 2> /dev/null || true
+			[[ $what != 'mv private'* ]] || mv api private
+			[ ! -e was ] || { rm -rf api && mv was api; }
+		)
+	done
+	has "$(cd "$T/swapped" && ls -A | xargs)" 'api private'
+	# A clone that the operator makes anew is lent like the one before: no grant knows which it was.
+	: > "$T/swapping"
+	exits 0 host timeout 120 cloop run -p "$Q" -- ls /repos < /dev/null
+	rm -r "$T/swapped/api" && mkdir -p "$T/swapped/api/.git" && touch "$T/swapped/api/new" && chown -R 1000:1000 "$T/swapped/api"
+	exits 0 host timeout 120 cloop run -p "$Q" -- ls /repos/api < /dev/null
+	same "$output" new
 	cloop secret revoke "$r" >/dev/null
 	cloop secret delete swapped-src >/dev/null
-	rm -r "$T/swapped" "$d"
+	rm -r "$T/swapped" "$d" "$T/swapping"
 	all_gone
 }

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "cli/cli.h"
 #include "sys/path.h"
+#include "sys/repos.h"
 #include "sys/specfile.h"
 #include "work/lease/delivery.h"
 
@@ -314,6 +315,26 @@ static int stage_files(struct job *j, const struct rundir *rd, const char *lease
 	return 0;
 }
 
+/* The directory that was lent, and not another one that was put in its place since. */
+static int open_repo(const struct shim_repo *r, struct cl_err *e)
+{
+	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	char id[SYS_REPO_ID];
+	struct stat st;
+
+	fd = root < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot open '/'")
+		      : sys_open_nolinks(root, r->source + 1, O_PATH | O_DIRECTORY, e);
+	if (fd < 0)
+		return cl_wrap(e, "repository '%s'", r->source);
+	if (fstat(fd, &st))
+		return cl_fail_sys(e, CL_EOS, errno, "cannot look at repository '%s'", r->source);
+	sys_repo_id(&st, id);
+	if (*r->id && strcmp(r->id, id) != 0)
+		return cl_fail(e, CL_EREFUSED,
+			"repository '%s' is another directory than when it was lent", r->source);
+	return cl_steal_fd(&fd);
+}
+
 /*
  * A repository of the host. The lease resolved its path, so a link in it has come since: what it
  * leads to was granted to nobody. Nor was what is mounted somewhere below it, and would be writable
@@ -323,12 +344,9 @@ static int stage_repo(struct job *j, const struct rundir *rd, struct job_stage *
 	const struct shim_repo *r, size_t n, struct cl_err *e)
 {
 	cleanup_free char *name = cl_asprintf("r%zu", n), *path = NULL;
-	cleanup_fd int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	cleanup_fd int fd = open_repo(r, e);
 
-	fd = root < 0 ? cl_fail_sys(e, CL_EOS, errno, "cannot open '/'")
-		      : sys_open_nolinks(root, r->source + 1, O_PATH | O_DIRECTORY, e);
 	if (fd < 0) {
-		(void)cl_wrap(e, "repository '%s'", r->source);
 		(void)cl_constraint(e, "host_mounts");
 		return cl_fix(e, "look at the directory, then run again");
 	}

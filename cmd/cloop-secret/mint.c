@@ -64,7 +64,7 @@ static void look_at_root(struct cl_ctx *c, const struct mint *m)
 	cleanup_strv struct cl_strv names = CL_STRV_INIT, paths = CL_STRV_INIT;
 	struct cl_err e;
 
-	if (m->kind == SEC_LOCAL_REPO && sys_repos(m->payload.p, &names, &paths, &e))
+	if (m->kind == SEC_LOCAL_REPO && sys_repos(m->payload.p, &names, &paths, NULL, &e))
 		cl_warn(c, "%s; no run is lent anything of it before that is mended", e.msg);
 	else if (m->kind == SEC_LOCAL_REPO && !names.n)
 		cl_warn(c, "there is no git repository in '%s' now", m->payload.p);

@@ -17,7 +17,7 @@ static int match_repos(const struct store_secret *r, const struct seal_buf *payl
 	if (sec_local_root((const char *)payload->p, payload->len, &root, e))
 		return -1;
 	/* On another host it may well be there. */
-	if (sys_repos(root.p, &names, &paths, e))
+	if (sys_repos(root.p, &names, &paths, NULL, e))
 		return e->code == CL_ENOTFOUND ? 0 : -1;
 	return sec_local_select(&c->list[SEC_REPOS], &names, r->name, &chosen, e);
 }

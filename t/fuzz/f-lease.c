@@ -37,8 +37,10 @@ static void item(const struct lease *l, const struct lease_item *i)
 		if (strchr(i->files[n].name, '/') || !strcmp(i->files[n].name, ".."))
 			abort();
 	}
-	for (size_t n = 0; n < i->nmounts; n++)
+	for (size_t n = 0; n < i->nmounts; n++) {
 		inside(l, i->mounts[n].source, strlen(i->mounts[n].source));
+		inside(l, i->mounts[n].id, strlen(i->mounts[n].id));
+	}
 	for (size_t n = 0; n < i->ndevices; n++)
 		if (i->devices[n].access > SEC_RWM)
 			abort();

@@ -31,7 +31,7 @@ static void lease(enum sec_kind k, const char *payload, size_t len, bool accepte
 	cleanup_constraints struct sec_constraints c = SEC_CONSTRAINTS_INIT;
 	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
 	struct sec_subject any = {.kind = SEC_ANY};
-	const struct sec_candidate repo = {"x", "/r/x"};
+	const struct sec_candidate repo = {"x", "/r/x", "fd01:1a"};
 	struct sec_grant g = {.id = "g",
 		.secret_id = "s",
 		.secret_name = "n",

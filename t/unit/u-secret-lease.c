@@ -309,8 +309,10 @@ void test_proxy__variables_and_one_winner(void)
 
 void test_host__repos_devices_interfaces(void)
 {
-	static const struct sec_candidate repos[] = {{"api-service", "/home/dev/src/api-service"},
-		{"shared-proto", "/home/dev/src/shared-proto"}, {"other", "/home/dev/src/other"}};
+	static const struct sec_candidate repos[] = {
+		{"api-service", "/home/dev/src/api-service", "fd01:1a"},
+		{"shared-proto", "/home/dev/src/shared-proto", NULL},
+		{"other", "/home/dev/src/other", ""}};
 	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
 	struct made m[4];
 	struct sec_offer o[4];
@@ -329,6 +331,8 @@ void test_host__repos_devices_interfaces(void)
 	sec_lease_build(o, 4, NOW, &l);
 	CHECK_INT(l.nmaterials, 3);
 	CHECK_STR(l.materials[0].delivers.p, "local repos (read-only): api-service,shared-proto");
+	CHECK_STR(l.materials[0].mounts[0].id, "fd01:1a");
+	CHECK_STR(l.materials[0].mounts[1].id, "");
 	CHECK_STR(l.materials[0].mounts[1].target, "/repos/shared-proto");
 	CHECK_STR(l.materials[1].delivers.p, "host devices: analyser,serial0");
 	CHECK_INT(l.materials[1].devices.v[0].access, SEC_R);

@@ -26,6 +26,7 @@ static void material_release(struct sec_material *m)
 		free(m->mounts[i].name);
 		free(m->mounts[i].source);
 		free(m->mounts[i].target);
+		free(m->mounts[i].id);
 	}
 	free(m->mounts);
 	sec_devices_release(&m->devices);

@@ -61,6 +61,7 @@ bool sec_grant_aimed(const struct sec_grant *g, const struct sec_requester *r);
 /* A repository under the root of a local_repo, resolved and found to be inside it. */
 struct sec_candidate {
 	const char *name, *path;
+	const char *id; /* which directory that is; "" or NULL: any that stands there */
 };
 
 /* A grant that was judged fit, and what there is to deliver. */
@@ -90,6 +91,7 @@ struct sec_var {
 };
 struct sec_mount {
 	char *name, *source, *target; /* "/repos/<name>" */
+	char *id;                     /* of the source; "": any */
 	bool writable;
 };
 

@@ -39,12 +39,14 @@ static void say_names(struct sec_lease *l, struct sec_material *m, const char *w
 
 /* ---- local_repo ---- */
 
-static const char *path_of(const struct sec_offer *o, const char *name)
+static const struct sec_candidate *candidate(const struct sec_offer *o, const char *name)
 {
+	static const struct sec_candidate none = {"", "", ""};
+
 	for (size_t i = 0; i < o->ncandidates; i++)
 		if (!strcmp(o->candidates[i].name, name))
-			return o->candidates[i].path;
-	return "";
+			return &o->candidates[i];
+	return &none;
 }
 
 /* What the driver relies on, asked here once more: absolute, and nothing that splits a flag. */
@@ -68,7 +70,7 @@ static int check_repos(const struct sec_lease *l, const struct sec_offer *o,
 	for (size_t i = 0; i < names->n; i++) {
 		const struct sec_mount *there = mounted(l, names->v[i]);
 
-		if (!path_ok(path_of(o, names->v[i])))
+		if (!path_ok(candidate(o, names->v[i])->path))
 			return cl_fail(e, CL_EREFUSED,
 				"local_repo secret '%s': repository '%s' has a path that cannot be "
 				"mounted",
@@ -91,10 +93,12 @@ static void mount_repos(struct sec_lease *l, const struct sec_offer *o, const st
 	cleanup_free char *list = cl_join((const char *const *)names->v, names->n, ",");
 
 	for (size_t i = 0; i < names->n; i++) {
+		const struct sec_candidate *c = candidate(o, names->v[i]);
+
 		m->mounts = cl_grow(m->mounts, &m->mounts_cap, m->nmounts + 1, sizeof(*m->mounts));
 		m->mounts[m->nmounts++] = (struct sec_mount){cl_strdup(names->v[i]),
-			cl_strdup(path_of(o, names->v[i])),
-			cl_asprintf("%s/%s", SEC_REPOS_TARGET, names->v[i]), writable};
+			cl_strdup(c->path), cl_asprintf("%s/%s", SEC_REPOS_TARGET, names->v[i]),
+			cl_strdup(c->id ? c->id : ""), writable};
 	}
 	cl_buf_addf(
 		&m->delivers, "local repos (%s): %s", writable ? "read-write" : "read-only", list);

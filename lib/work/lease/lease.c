@@ -20,6 +20,7 @@ static void aimed_free(struct lease_aimed *a)
 	seal_buf_release(&a->payload);
 	cl_strv_release(&a->names);
 	cl_strv_release(&a->paths);
+	cl_strv_release(&a->ids);
 	free(a->candidates);
 	forge_token_release(&a->app);
 	sec_reasons_release(&a->reasons);
@@ -229,11 +230,12 @@ static int find_candidates(struct lease_aimed *a, struct cl_err *e)
 	cleanup_buf struct cl_buf root = CL_BUF_INIT;
 
 	if (sec_local_root((const char *)a->payload.p, a->payload.len, &root, e) ||
-		sys_repos(root.p, &a->names, &a->paths, e))
+		sys_repos(root.p, &a->names, &a->paths, &a->ids, e))
 		return -1;
 	a->candidates = cl_calloc(a->names.n + 1, sizeof(*a->candidates));
 	for (size_t i = 0; i < a->names.n; i++)
-		a->candidates[i] = (struct sec_candidate){a->names.v[i], a->paths.v[i]};
+		a->candidates[i] =
+			(struct sec_candidate){a->names.v[i], a->paths.v[i], a->ids.v[i]};
 	return 0;
 }
 

@@ -53,6 +53,7 @@ struct lease_file {
 };
 struct lease_mount {
 	const char *name, *source, *target; /* "/repos/<name>" */
+	const char *id;                     /* sys/repos.h: which directory that was; "": any */
 	bool writable;
 };
 struct lease_device {
@@ -214,7 +215,7 @@ struct lease_aimed {
 	bool unreadable;            /* no row of ours: see refusal */
 	bool refused;
 	struct cl_err refusal;
-	struct cl_strv names, paths;
+	struct cl_strv names, paths, ids;
 	struct sec_candidate *candidates;
 	struct forge_token app; /* github_app: the token that it delivers */
 	bool app_new;           /* it was asked for now */

@@ -88,7 +88,7 @@ static void material(struct out *o, const struct sec_lease *l, size_t n)
 	}
 	for (size_t i = 0; i < m->nmounts; i++)
 		RECORD(o, 'M', m->mounts[i].name, m->mounts[i].source, m->mounts[i].target,
-			m->mounts[i].writable ? "w" : "");
+			m->mounts[i].writable ? "w" : "", m->mounts[i].id);
 	hardware(o, m);
 }
 

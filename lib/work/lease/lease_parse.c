@@ -18,7 +18,7 @@ static const struct {
 	[R_VAR] = {'V', 3},
 	[R_ITEM] = {'I', 6},
 	[R_FILE] = {'F', 3},
-	[R_MOUNT] = {'M', 4},
+	[R_MOUNT] = {'M', 5},
 	[R_DEVICE] = {'D', 4},
 	[R_NET] = {'N', 7},
 	[R_REDACT] = {'R', 1},
@@ -172,7 +172,7 @@ static int add_mount(struct fill *f, const struct in *in, struct cl_err *e)
 {
 	struct lease_mount *m = &f->mounts[f->n[R_MOUNT]++];
 
-	*m = (struct lease_mount){in->f[0].p, in->f[1].p, in->f[2].p, false};
+	*m = (struct lease_mount){in->f[0].p, in->f[1].p, in->f[2].p, in->f[4].p, false};
 	if (!f->item || !name_ok(m->name) || *m->source != '/' || *m->target != '/' ||
 		!flag(&in->f[3], "w", &m->writable))
 		return bad(e, "a mount");

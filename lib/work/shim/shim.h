@@ -117,6 +117,7 @@ struct store *shim_store(const struct shim *s);
 struct shim_repo {
 	char *source; /* absolute, without links when the lease was made */
 	char *target; /* "/repos/<name>" */
+	char *id;     /* which directory that was (sys/repos.h); "": any */
 	bool writable;
 };
 #define SHIM_REPOS 64

@@ -14,6 +14,7 @@ void shim_repos_release(struct shim_repos *r)
 	for (size_t i = 0; i < r->n; i++) {
 		free(r->v[i].source);
 		free(r->v[i].target);
+		free(r->v[i].id);
 	}
 	free(r->v);
 	cl_strv_release(&r->names);
@@ -61,7 +62,8 @@ static int add(struct shim_repos *r, const struct lease_item *it, const struct l
 	}
 	cl_strv_add(&r->names, m->name);
 	r->v = cl_grow(r->v, &r->cap, r->n + 1, sizeof(*r->v));
-	r->v[r->n++] = (struct shim_repo){cl_strdup(m->source), cl_steal(&target), m->writable};
+	r->v[r->n++] = (struct shim_repo){
+		cl_strdup(m->source), cl_steal(&target), cl_strdup(m->id), m->writable};
 	return 0;
 }
 
