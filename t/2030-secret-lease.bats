@@ -16,6 +16,11 @@ setup() {
 	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
 }
 
+teardown() {
+	local m
+	for m in "$D/small" "$hub"; do ! mountpoint -q "$m" || umount "$m"; done
+}
+
 RUN=run_0123456789abcdef01234567
 mint() { cloop secret mint "$@" >/dev/null; }
 granted() { cloop secret grant "$@" --json | jq -r .id; }
@@ -110,6 +115,9 @@ lent() {
 		VALUES ('$RUN', '$app', 'container', '[]', 'make', 0, 'running', 1)"
 	lease=$(take | jq -r .id)
 	local me=$BASHPID
+	# Nobody else looks after it: a guardian would find no such container.
+	exec 9> "$hub/.cloop/guardian.lock"
+	flock 9
 	sql "INSERT INTO handle (id, run_id, executor_id, driver, project, shim_pid, shim_start, boot_id, started_at, state)
 		VALUES ('c-0123456789ab', '$RUN', 'container', 'container', '$app', $me,
 		$(awk '{ print $22 }' "/proc/$me/stat"), '$(cat /proc/sys/kernel/random/boot_id)', 1, 'live');
@@ -185,7 +193,7 @@ member() { sed -E 's/hub-[0-9a-f]{6} on [^:]+:/hub-5d1e0c on build-01:/'; }
 	both
 	lent
 	sql "UPDATE handle SET shim_start = 1"
-	exits 1 cloop secret revoke "$pat_grant"
+	exits 1 cloop secret revoke "$pat_grant" --wait 200ms
 	has "$output" "container: unreachable"
 	exits 0 cloop secret sweep
 	has "$output" "1 pending"
@@ -315,4 +323,49 @@ lease_ID run_ID container $app TIME app-env, deploy-pat
 	exits 0 cloop secret sweep --json
 	same "$(jq -c '[.forgotten, .tombstones]' <<< "$output")" "[2,1]"
 	same "$(sql "SELECT count(*) FROM lease") $(sql "SELECT count(*) FROM lease_grant") $(sql "SELECT name FROM tombstone")" "0 0 deploy-pat"
+}
+
+@test "a revocation that cannot be written down says that nothing is revoked, and leaves nothing half done" {
+	need root mount
+	both
+	lent
+	sqlite3 "$db" 'PRAGMA wal_checkpoint(TRUNCATE)' > /dev/null
+	mkdir "$D/small"
+	mount -t tmpfs -o size=8m none "$D/small"
+	cp -a "$hub" "$D/small/"
+	small() { cloop -C "$D/small/hub" "$@"; }
+	dd if=/dev/zero of="$D/small/fill" bs=4k 2> /dev/null || true
+	for id in "$pat_grant" "$lease"; do
+		exits 71 small secret revoke "$id" --wait 0
+		has "$stderr" "nothing is revoked of $id"
+	done
+	rm "$D/small/fill"
+	same "$(small secret leases --json | jq -r '[.state] + (.grants | map(.state)) | join(" ")')" "live held held"
+	exits 1 small secret revoke "$pat_grant" --wait 0
+	exits 0 small hub audit verify
+	# A file system that is read-only.
+	mount --bind "$hub" "$hub"
+	mount -o remount,ro,bind "$hub"
+	exits 77 cloop secret revoke "$pat_grant" --wait 0
+	has "$stderr" "nothing is revoked of $pat_grant"
+}
+
+@test "ten thousand leases of one grant: who has it, and what is told of it, in a line each executor" {
+	both
+	exec 9> "$hub/.cloop/guardian.lock"
+	flock 9
+	sql "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
+		INSERT INTO lease (id, sandbox, project, executor_id, labels, actor, created_at, expires_at, state)
+		SELECT printf('lease_%024x', i), printf('c-%012x', i), '$app', 'x' || (i % 3), '', 'a',
+			unixepoch() * 1000, unixepoch() * 1000 + 900000, 'live' FROM n;
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$pat_grant', seq, 1, 'held' FROM lease"
+	same "$(cloop secret holders "$pat_grant" | head -n 1)" "10000 running workload(s) hold $pat_grant (deploy-pat), 0 in their environment"
+	same "$(cloop secret holders "$pat_grant" --json | jq -r .state | sort | uniq -c | xargs)" "10000 held"
+	exits 1 cloop secret revoke "$pat_grant" --wait 0
+	has "$output" "taken back from 10000 lease(s) — revoke_pending"
+	same "${#lines[@]}" 5
+	# A row names a hundred of them, and counts all.
+	same "$(cloop hub audit list --action lease.revoke_sent --json | jq -c '.detail | [.leases, (.lease_ids | length), (.executor_ids | length)]')" "[10000,100,3]"
+	run bash -c "cloop secret revoke $pat_grant --wait 0 | head -n 1"
+	same "$output" "✓ revoked grant $pat_grant (deploy-pat)"
 }

@@ -241,3 +241,56 @@ killed_later() {
 	touch "$P/go"
 	until_ok ended "$id"
 }
+
+# alone : neither supervisor nor guardian is left.
+alone() {
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
+	ours -f "cloop-sweep -C $HUB" | xargs -r kill -KILL
+	kill -KILL "$shim"
+	until_ok gone "$shim"
+}
+
+@test "a holder that nobody supervises is taken over, and has given it up when revoke returns" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	alone
+	exits 0 host cloop secret revoke "$pat" --wait 10m
+	until_ok has_logged "$id" gone
+	touch "$P/go"
+	until_ok ended "$id"
+}
+
+@test "secret sweep from cron is enough: what lapsed while nobody supervised is given up" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	alone
+	sqlite3 -cmd '.timeout 60000' "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
+	exits 0 host env -i CONTAINERS_CONF="$CONTAINERS_CONF" CONTAINERS_STORAGE_CONF="${CONTAINERS_STORAGE_CONF:-}" CLOOP_RUN_DIR="$T/run" "$(command -v cloop)" -C "$HUB" secret sweep
+	until_ok has_logged "$id" gone
+	nobody() { cloop secret holders "$pat" > /dev/null; [ $? = 1 ]; }
+	until_ok nobody
+	touch "$P/go"
+	until_ok ended "$id"
+}
+
+@test "an interrupt ends the waiting, not the revocation, and what stands is said" {
+	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
+	until_ok has_logged "$id" up
+	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
+	kill -STOP "$shim"
+	cloop secret revoke "$pat" --wait 10m > "$T/out" 2> "$T/err" 3>&- &
+	revoking=$!
+	taking() { [ "$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT state FROM lease_grant WHERE grant_id = '$pat'")" = taking ]; }
+	until_ok taking
+	# Until it has said what stands it takes any number of them.
+	over() { ! kill -INT "$revoking" 2> /dev/null; }
+	until_ok over
+	st=0
+	wait "$revoking" || st=$?
+	kill -CONT "$shim"
+	[ "$st" = 1 ] || [ "$st" = 130 ]
+	[ "$st" = 130 ] || has "$(cat "$T/out")" "revoke_pending"
+	until_ok has_logged "$id" gone
+	touch "$P/go"
+	until_ok ended "$id"
+}

@@ -12,6 +12,7 @@
 #include "work/lease/revoke.h"
 #include "work/token.h"
 
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -254,17 +255,56 @@ static int take_lease(struct revoking *r, const char *id, struct cl_err *e)
 	return 0;
 }
 
+/* One transaction: where it fails nothing is revoked, and that is the first thing to be said. */
+static int take(struct revoking *r, const char *id, struct cl_err *e)
+{
+	if (!keyed_without(r->ctx, STORE_RW, &r->k, e) &&
+		!(cl_starts(id, "lease_") ? take_lease(r, id, e) : take_grant(r, id, e)))
+		return 0;
+	return e->code == CL_EOS || e->code == CL_EBUSY || e->code == CL_EDENIED
+		       ? cl_wrap(e, "nothing is revoked of %s", id)
+		       : -1;
+}
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	stop = sig;
+}
+
+/* It is revoked, whatever becomes of who waits: an interrupt ends the waiting, and what stands is said. */
+static void heed_signals(void)
+{
+	const struct sigaction sa = {.sa_handler = on_signal};
+
+	(void)sigaction(SIGINT, &sa, NULL);
+	(void)sigaction(SIGTERM, &sa, NULL);
+}
+
+static int wait_for_holders(struct revoking *r, int64_t until, struct cl_err *e)
+{
+	struct revoke_until u = {.stop = &stop};
+	struct cl_err why;
+
+	if (revoke_wait(r->k.store, r->grant.id, r->lease.id, &u, &r->holders, e))
+		return -1;
+	if (revoke_adopt(r->k.hub.dir, &r->holders, &why))
+		cl_warn(r->ctx, "nobody takes over what is without a supervisor: %s", why.msg);
+	u.ms = until - sys_mono_ms();
+	return u.ms > 0 ? revoke_wait(r->k.store, r->grant.id, r->lease.id, &u, &r->holders, e) : 0;
+}
+
 /* GitHub first: it is the one place that needs nobody else. The holders are told already. */
 static int wait_for(struct revoking *r, int64_t until, struct cl_err *e)
 {
 	const struct store_token_filter tokens = tokens_of(r);
-	int64_t left;
 
 	if (token_wait(&r->k, &tokens, until, &r->tokens, e))
 		return -1;
-	left = until - sys_mono_ms();
-	return revoke_wait(r->k.store, r->grant.id, r->lease.id, left > 0 ? left : 0, &r->holders,
-		       e) || token_wait(&r->k, &tokens, until, &r->tokens, e)
+	heed_signals();
+	return wait_for_holders(r, until, e) ||
+			       token_wait(&r->k, &tokens, stop ? 0 : until, &r->tokens, e)
 		       ? -1
 		       : 0;
 }
@@ -281,9 +321,7 @@ int cmd_secret_revoke(struct cl_ctx *c, struct cl_err *e)
 	const char *id = cl_operand(c, 0);
 	int64_t until = sys_mono_ms() + cl_int(c, "wait", 60000);
 
-	if (keyed_without(c, STORE_RW, &r.k, e) ||
-		(cl_starts(id, "lease_") ? take_lease(&r, id, e) : take_grant(&r, id, e)) ||
-		wait_for(&r, until, e) || (c->json && as_json(&r, e)))
+	if (take(&r, id, e) || wait_for(&r, until, e) || (c->json && as_json(&r, e)))
 		return -1;
 	if (!c->json)
 		as_text(&r);

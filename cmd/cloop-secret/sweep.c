@@ -50,12 +50,18 @@ int cmd_secret_sweep(struct cl_ctx *c, struct cl_err *e)
 	struct lease_actor who;
 	struct lease_sweep d;
 	struct token_pass t;
+	struct cl_err why;
 
 	if (keyed_without(c, STORE_RW, &k, e))
 		return -1;
 	who = (struct lease_actor){k.actor, k.now};
 	due.due = k.now;
-	if (lease_sweep(k.store, &who, base, &d, e) || token_replay(&k, &due, NULL, 0, &t, e))
+	if (lease_sweep(k.store, &who, base, &d, e))
+		return -1;
+	/* From cron it may be the only one that looks after this hub. */
+	if (d.unreachable && revoke_guard(k.hub.dir, &why))
+		cl_warn(c, "nobody takes over what is without a supervisor: %s", why.msg);
+	if (token_replay(&k, &due, NULL, 0, &t, e))
 		return -1;
 	if (c->json)
 		as_json(&d, &t);

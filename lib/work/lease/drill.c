@@ -288,9 +288,10 @@ static bool any_left(const struct drill *d, size_t plant_no)
 static bool has_answered(struct drill *d, const char *grant_id)
 {
 	cleanup_holders struct holders h = HOLDERS_INIT;
+	const struct revoke_until until = {SAY_MS, d->ask->stop};
 	struct cl_err ignored;
 
-	return !revoke_wait(d->store, grant_id, NULL, SAY_MS, &h, &ignored) && h.n &&
+	return !revoke_wait(d->store, grant_id, NULL, &until, &h, &ignored) && h.n &&
 	       holders_worst(&h) == HOLDER_REVOKED;
 }
 

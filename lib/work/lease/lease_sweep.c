@@ -45,9 +45,11 @@ static int settle(const struct store_holder *h, void *arg, struct cl_err *e)
 {
 	struct settling *t = arg;
 	const struct lease_answer gone = {.terminated = true};
+	enum holder_state state = holder_judge(t->s, h, t->who->now);
 
-	if (holder_judge(t->s, h, t->who->now) != HOLDER_REVOKED) {
+	if (state != HOLDER_REVOKED) {
 		t->out->pending++;
+		t->out->unreachable += state == HOLDER_UNREACHABLE;
 		return 0;
 	}
 	t->out->settled++;

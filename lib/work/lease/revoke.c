@@ -7,6 +7,7 @@
 #include "store/run.h"
 #include "sys/clock.h"
 #include "work/control.h"
+#include "work/guardian.h"
 #include "work/paths.h"
 
 #include <string.h>
@@ -209,25 +210,39 @@ int revoke_lapsed(struct store *s, const struct lease_actor *who, struct cl_err 
 
 /* ---- waiting ---- */
 
-static bool pending(const struct holders *h)
+static bool any(const struct holders *h, enum holder_state state)
 {
 	for (size_t i = 0; i < h->n; i++)
-		if (h->v[i].state == HOLDER_PENDING)
+		if (h->v[i].state == state)
 			return true;
 	return false;
 }
 
-int revoke_wait(struct store *s, const char *grant_id, const char *lease_id, int64_t ms,
-	struct holders *out, struct cl_err *e)
+int revoke_guard(const char *hub_dir, struct cl_err *e)
 {
-	int64_t until = sys_mono_ms() + ms;
+	cleanup_strv struct cl_strv env = CL_STRV_INIT;
+
+	work_engine_env(&env);
+	return guardian_ensure(hub_dir, env.v, e);
+}
+
+int revoke_adopt(const char *hub_dir, const struct holders *h, struct cl_err *e)
+{
+	return any(h, HOLDER_UNREACHABLE) ? revoke_guard(hub_dir, e) : 0;
+}
+
+int revoke_wait(struct store *s, const char *grant_id, const char *lease_id,
+	const struct revoke_until *u, struct holders *out, struct cl_err *e)
+{
+	int64_t until = sys_mono_ms() + u->ms;
 
 	for (;;) {
 		holders_release(out);
 		if (grant_id ? holders_of_grant(s, grant_id, out, e)
 			     : holders_of_lease(s, lease_id, out, e))
 			return -1;
-		if (!pending(out) || sys_mono_ms() >= until)
+		if ((!any(out, HOLDER_PENDING) && !any(out, HOLDER_UNREACHABLE)) ||
+			sys_mono_ms() >= until || (u->stop && *u->stop))
 			return 0;
 		sys_sleep_ms(100);
 	}

@@ -11,6 +11,8 @@
 #include "store/lease.h"
 #include "work/lease/lease.h"
 
+#include <signal.h>
+
 /* What became of one holder; the worst of all is that of the whole. */
 enum holder_state {
 	HOLDER_REVOKED,     /* it has given it up, or is gone */
@@ -73,13 +75,27 @@ int revoke_take(struct store *s, const char *grant_id, const struct store_lease_
  * below run_base those of whom the store does not say where that was.
  */
 void revoke_tell(struct store *s, const char *run_base);
-/* Looks until no holder is pending, at most `ms`; *out is what it is then. */
-int revoke_wait(struct store *s, const char *grant_id, const char *lease_id, int64_t ms,
-	struct holders *out, struct cl_err *e);
+/*
+ * Looks until no holder is pending or unreachable, at most `ms`, or until *stop is set (by a signal;
+ * stop may be NULL); *out is what it is then.
+ */
+struct revoke_until {
+	int64_t ms;
+	const volatile sig_atomic_t *stop;
+};
+int revoke_wait(struct store *s, const char *grant_id, const char *lease_id,
+	const struct revoke_until *until, struct holders *out, struct cl_err *e);
+/*
+ * Makes sure that somebody takes over the workloads of holders that nobody supervises; the engine is
+ * found by this process's own environment.
+ */
+int revoke_adopt(const char *hub_dir, const struct holders *h, struct cl_err *e);
+int revoke_guard(const char *hub_dir, struct cl_err *e); /* the same without asking who */
 
 /* What one pass of the janitor over leases did. */
 struct lease_sweep {
 	int64_t expired, orphans, settled, pending, forgotten, tombstones;
+	int64_t unreachable; /* of those that are pending */
 };
 /*
  * Leases that lapsed, those whose run is over, holders that were asked and are gone, and what is
