@@ -252,6 +252,9 @@ renew() {
 	renew
 	same "$(jq '.items | length' <<< "$output")" 0
 	has "$(jq -r '.refused[].reason' <<< "$output")" suspended
+	same "$(audit secret.renew '.detail | select(.decision == "deny" and (.reason | test("suspended"))) | .grant_id')" "$id"
+	has "$(sql "SELECT text FROM journal WHERE run_id = '$RUN' AND kind = 'credential_refused'")" \
+		"this run goes without github_app \"deploy-app\" ($id): github_app secret 'deploy-app': the installation 313131"
 	same "$(audit github_app.token_destroy '.detail | .decision + " " + .reason')" "allow the grant does not allow it any more"
 	same "$(sql 'SELECT count(*) FROM app_token')" 0
 	same "$(sql "SELECT state FROM lease")" revoked

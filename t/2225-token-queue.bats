@@ -88,7 +88,7 @@ stuck() {
 }
 
 @test "each sweep asks again until GitHub says that it is gone, and then nothing is left of it" {
-	for how in 500 429 forbidden hangup; do
+	for how in 500 429 forbidden hangup redirect; do
 		modes
 		stuck "$how"
 		later
@@ -106,7 +106,7 @@ stuck() {
 		same "$(queued)" 0
 	done
 	# The first failure and the end, however many tries lie between.
-	same "$(ends | cut -d ' ' -f 1 | sort | uniq -c | xargs)" "4 allow 4 deny"
+	same "$(ends | cut -d ' ' -f 1 | sort | uniq -c | xargs)" "5 allow 5 deny"
 	has "$(ends)" "allow released"
 	same "$(sweep | counts)" '[0,0,0]'
 	exits 0 cloop hub audit verify

@@ -34,6 +34,10 @@ static void token(const struct gh_answer *a)
 
 	if (gh_token_read(&q, a, &t, &e)) {
 		refusal(&e);
+		/* It is sent back to be destroyed: nothing that could be a header of its own. */
+		assert(t.token.len <= 4096 && !strpbrk(t.token.p, " \n\r\t"));
+	} else if (strcmp(a->content_type, "application/json") != 0) {
+		abort();
 	} else if (gh_token_held(&q, &t, &asked, a, &e)) {
 		assert(!gh_retry(&e));
 	} else {
@@ -104,6 +108,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	body = cl_strndup((const char *)data + 1, size - 1);
 	a.body = body;
 	a.len = size - 1;
+	if (data[0] & 0x80)
+		a.content_type = "text/html";
 	switch (data[0] % 5) {
 	case 0:
 		token(&a);
