@@ -198,16 +198,17 @@ PY
 			echo "INSERT INTO schema_migration VALUES ($((10#${n%%-*})), '$n', '$(sha256sum < "$f" | cut -d' ' -f1)');"
 		done
 		echo "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at,"
-		echo " state) VALUES (7, 'lease_a', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');"
+		echo " state) VALUES (7, 'lease_0123456789abcdef01234567', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');"
 		echo "INSERT INTO lease_grant (grant_id, lease, how, state) VALUES ('grant_a', 7, 2, 'taking');"
 		echo "INSERT INTO app_token VALUES (7, 'grant_a', 's', 'n', 'f', 'b', '{}', 'x', 3, 0);"
 		echo "PRAGMA user_version = 11; PRAGMA application_id = $((0x636c6f70)); COMMIT;"
 	} | sqlite3 "$db"
 	exits 0 cloop hub bootstrap
 	exits 0 cloop hub audit verify
-	same "$(sqlite3 "$db" "SELECT seq, id, labels, state FROM lease")" "7|lease_a|k=v|live"
-	same "$(sqlite3 "$db" "SELECT grant_id, lease, how, state FROM lease_grant")" "grant_a|7|2|taking"
-	same "$(sqlite3 "$db" "SELECT lease, grant_id, expires_at FROM app_token")" "7|grant_a|3"
+	at=$((0x09abcdef01234567)) # its last 16 digits, but for a sign
+	same "$(sqlite3 "$db" "SELECT seq, id, labels, state FROM lease")" "$at|lease_0123456789abcdef01234567|k=v|live"
+	same "$(sqlite3 "$db" "SELECT grant_id, lease, how, state FROM lease_grant")" "grant_a|$at|2|taking"
+	same "$(sqlite3 "$db" "SELECT lease, grant_id, expires_at FROM app_token")" "$at|grant_a|3"
 	# Its holds and tokens go with it, and it cannot be of another state than there is.
 	! sqlite3 "$db" "PRAGMA foreign_keys = ON; UPDATE lease SET state = 'lent'" || false
 	sql "PRAGMA foreign_keys = ON; DELETE FROM lease"

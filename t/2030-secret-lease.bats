@@ -50,7 +50,9 @@ guide() { sed -E 's/(sec|grant|lease|run)_[0-9a-f]{24}/\1_ID/g; s/20[0-9]{2}-[0-
 	same "$(sql "SELECT state, run_id, executor_id FROM lease")" "live|$RUN|container"
 	same "$(sql "SELECT count(*) FROM lease_grant WHERE state = 'held'")" 2
 	run ! grep -rqa 'planted' "$hub/.cloop"
-	same "$(cloop hub audit list --action secret.lease --json | jq -c .detail.decision | sort | uniq -c | xargs)" '3 allow'
+	same "$(cloop hub audit list --action secret.lease --json | jq -c .detail.decision | sort | uniq -c | xargs)" '2 allow'
+	same "$(cloop hub audit list --action secret.lease --json | jq -r '.detail | [.lease_id, .lease_expires_at] | join(" ")' | sort -u)" \
+		"$(sql "SELECT id, expires_at FROM lease" | tr '|' ' ')"
 	exits 0 cloop hub audit verify
 }
 

@@ -113,8 +113,8 @@ state_of() { sql "select r.state || ' ' || s.state from run r join session s on 
 @test "leases: what lapsed is ended" {
 	exits 0 cloop sweep --only leases
 	same "$output" "0 live, 0 adopted, 0 lost, 0 collected"
-	exec_sql "insert into lease (id, project, executor_id, labels, actor, created_at, expires_at, state)
-		values ('lease_000000000000000000000001', '$P', 'local', '{}', 'test', 1, 2, 'live')"
+	exec_sql "insert into lease (seq, id, project, executor_id, labels, actor, created_at, expires_at, state)
+		values (1, 'lease_000000000000000000000001', '$P', 'local', '{}', 'test', 1, 2, 'live')"
 	exits 0 cloop sweep --only leases
 	same "$(sql "select state from lease where id = 'lease_000000000000000000000001'")" expired
 	has "$output" "ended 1 leases"

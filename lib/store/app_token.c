@@ -74,8 +74,8 @@ int store_app_token_each(
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	db_select(&table, &sql);
-	cl_buf_adds(
-		&sql, " WHERE lease = (SELECT seq FROM lease WHERE id = :id) ORDER BY grant_id");
+	cl_buf_adds(&sql, " WHERE lease = (SELECT seq FROM lease WHERE " LEASE_IS(
+				  ":id") ") ORDER BY grant_id");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_text(st, ":id", lease_id);

@@ -74,13 +74,16 @@ static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 	cl_sha256_hex(text.p, held ? text.len : before, out);
 }
 
-/* Within a transaction it is read once: nobody else writes meanwhile. */
+/* What was read in a transaction, or written by one, is so until somebody else has written. */
 static int read_head(struct store *s, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
+	struct store_mark now = {0};
 	bool row;
 
-	if (s->head.known)
+	if (s->depth && store_mark(s, &now, e))
+		return -1;
+	if (s->depth && s->head.known && s->head.others == now.others)
 		return 0;
 	if (db_prepare(s, "SELECT seq, hash FROM audit_head", &st, e) || db_step(s, st, &row, e))
 		return -1;
@@ -89,7 +92,8 @@ static int read_head(struct store *s, struct cl_err *e)
 		return cl_fix(e, "somebody has changed the file: bring back a copy of it that "
 				 "'cloop hub audit verify' finds whole");
 	}
-	s->head = (struct db_head){.known = s->depth > 0, .seq = sqlite3_column_int64(st, 0)};
+	s->head = (struct db_head){
+		.known = s->depth > 0, .others = now.others, .seq = sqlite3_column_int64(st, 0)};
 	(void)snprintf(s->head.hash, sizeof(s->head.hash), "%s", db_column(st, 1));
 	return 0;
 }
@@ -131,8 +135,8 @@ static char *detail_text(const json_t *detail)
 	return text;
 }
 
-int store_audit_add(
-	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e)
+int store_audit_add_text(struct store *s, int64_t at, const struct store_audit_row *row,
+	const char *detail, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
 	char hash[CL_SHA256_HEX];
@@ -147,7 +151,7 @@ int store_audit_add(
 	a.entity = db_plain(row->entity ? row->entity : "");
 	a.entity_id = db_plain(row->entity_id ? row->entity_id : "");
 	a.project = db_plain(row->project ? row->project : "");
-	a.detail = row->detail ? detail_text(row->detail) : cl_strdup("{}");
+	a.detail = cl_strdup(detail);
 	hash_row(&a, hash);
 	rc = db_insert(s, &table, &a, e);
 	a.prev = a.hash = NULL;
@@ -158,6 +162,14 @@ int store_audit_add(
 	s->head.moved = true;
 	memcpy(s->head.hash, hash, sizeof(hash));
 	return store_commit(&t, e);
+}
+
+int store_audit_add(
+	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e)
+{
+	cleanup_free char *detail = row->detail ? detail_text(row->detail) : cl_strdup("{}");
+
+	return store_audit_add_text(s, at, row, detail, e);
 }
 
 int store_audit_each(struct store *s, const struct store_audit_filter *f, store_audit_fn fn,

@@ -37,6 +37,12 @@ struct store_audit_row {
 };
 int store_audit_add(
 	struct store *s, int64_t at, const struct store_audit_row *row, struct cl_err *e);
+/*
+ * The same, by who has the detail's text, as cl_json_text writes it, and has looked through its
+ * reason: row->detail is not looked at.
+ */
+int store_audit_add_text(struct store *s, int64_t at, const struct store_audit_row *row,
+	const char *detail, struct cl_err *e);
 
 struct store_audit_filter {
 	const char *action; /* exact, or a prefix that ends in "." or "*"; NULL: any */

@@ -19,9 +19,10 @@ struct db_kept {
 };
 #define DB_KEPT 64
 
-/* Where the audit trail ends: read once a transaction, written once at its end. */
+/* Where the audit trail ends: written once a transaction, at its end. */
 struct db_head {
 	bool known, moved;
+	int64_t others; /* of store_mark, when it was read */
 	int64_t seq;
 	char hash[CL_SHA256_HEX];
 };
@@ -158,5 +159,9 @@ int db_write_head(struct store *s, struct cl_err *e);
 
 /* Brings the schema up to date, or refuses; `write` allows to change the file. */
 int db_migrate(struct store *s, bool write, struct cl_err *e);
+/* Gives the connection lease_seq(id), store_lease_seq in SQL. */
+int db_lease_seq(struct store *s, struct cl_err *e);
+/* The row of table lease that has the id of that name. */
+#define LEASE_IS(name) "seq = lease_seq(" name ") AND id = " name
 
 #endif

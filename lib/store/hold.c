@@ -143,8 +143,9 @@ static int succeed_tokens(
 {
 	static const char *const moves[] = {
 		"UPDATE token SET grant_id = :successor WHERE grant_id = :grant AND EXISTS (SELECT"
-		" 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE l.id = token.lease_id"
-		" AND l.state = 'live' AND h.grant_id = :successor AND h.state = 'held')",
+		" 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE l.seq ="
+		" lease_seq(token.lease_id) AND l.id = token.lease_id AND l.state = 'live' AND "
+		"h.grant_id = :successor AND h.state = 'held')",
 		"UPDATE OR IGNORE app_token SET grant_id = :successor WHERE grant_id = :grant AND"
 		" EXISTS (SELECT 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE"
 		" l.seq = app_token.lease AND l.state = 'live' AND h.grant_id = :successor"
@@ -323,7 +324,7 @@ int store_holder_each(struct store *s, const struct store_holder_filter *f, stor
 		cl_buf_adds(&sql, " WHERE h.grant_id = :grant AND"
 				  " (h.state <> 'held' OR l.state = 'live')");
 	else if (f->lease_id)
-		cl_buf_adds(&sql, " WHERE l.id = :lease");
+		cl_buf_adds(&sql, " WHERE l.seq = lease_seq(:lease) AND l.id = :lease");
 	else
 		cl_buf_adds(&sql, " WHERE h.state = 'taking'");
 	cl_buf_adds(&sql, " ORDER BY h.lease DESC LIMIT :limit");

@@ -65,16 +65,19 @@ static int all_active(struct store *s, const struct store_hold *h, size_t n, int
 	return 0;
 }
 
-static int insert_row(struct store *s, const struct store_lease *l, struct cl_err *e)
+/* Not won where a lease of that place is there: of the same moment, and drawn alike. */
+static int insert_row(struct store *s, const struct store_lease *l, bool *won, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
-		    "INSERT INTO lease (id, run_id, sandbox, project, executor_id, labels, actor,"
-		    " created_at, expires_at, state) VALUES (:id, :run, :sandbox, :project,"
-		    " :executor, :labels, :actor, :created, :expires, 'live')",
+		    "INSERT INTO lease (seq, id, run_id, sandbox, project, executor_id, labels,"
+		    " actor, created_at, expires_at, state) VALUES (:seq, :id, :run, :sandbox,"
+		    " :project, :executor, :labels, :actor, :created, :expires, 'live')"
+		    " ON CONFLICT (seq) DO NOTHING",
 		    &st, e))
 		return -1;
+	db_int(st, ":seq", l->seq);
 	db_text(st, ":id", l->id);
 	db_text(st, ":run", l->run_id);
 	db_text(st, ":sandbox", l->sandbox);
@@ -84,7 +87,7 @@ static int insert_row(struct store *s, const struct store_lease *l, struct cl_er
 	db_text(st, ":actor", l->actor);
 	db_int(st, ":created", l->created_at);
 	db_int(st, ":expires", l->expires_at);
-	return db_done(s, st, NULL, e);
+	return db_won(s, st, won, e);
 }
 
 static int insert_hold(
@@ -108,16 +111,15 @@ int store_lease_insert(struct store *s, struct store_lease *l, const struct stor
 {
 	cleanup_txn struct store_txn t = {0};
 
-	if (store_begin(s, &t, e) || all_active(s, holds, n, l->created_at, won, e))
+	l->seq = store_lease_seq(l->id);
+	if (!l->seq)
+		return cl_fail(e, CL_EBUG, "no id of a lease");
+	if (store_begin(s, &t, e) || all_active(s, holds, n, l->created_at, won, e) ||
+		(*won && insert_row(s, l, won, e)))
 		return -1;
-	if (*won) {
-		if (insert_row(s, l, e))
+	for (size_t i = 0; *won && i < n; i++)
+		if (insert_hold(s, l->seq, holds[i].grant_id, holds[i].how, e))
 			return -1;
-		l->seq = sqlite3_last_insert_rowid(s->db);
-		for (size_t i = 0; i < n; i++)
-			if (insert_hold(s, l->seq, holds[i].grant_id, holds[i].how, e))
-				return -1;
-	}
 	return store_commit(&t, e);
 }
 
@@ -126,10 +128,12 @@ int store_lease_get(struct store *s, const char *id, struct store_lease *out, st
 	cleanup_free char *whole = NULL;
 	bool found;
 
-	if (store_id(s, "lease", "lease", "lease_", id, &whole, e) ||
-		db_find(s, &table, " WHERE id = :id", whole, out, &found, e))
+	/* A part of an id is looked for in all of them. */
+	if (!store_lease_seq(id) && store_id(s, "lease", "lease", "lease_", id, &whole, e))
 		return -1;
-	return found ? 0 : db_no_row("lease", whole, e);
+	if (db_find(s, &table, " WHERE " LEASE_IS(":id"), whole ? whole : id, out, &found, e))
+		return -1;
+	return found ? 0 : db_no_row("lease", id, e);
 }
 
 int store_lease_bind(
@@ -139,7 +143,7 @@ int store_lease_bind(
 
 	if (db_prepare(s,
 		    "UPDATE lease SET sandbox = :sandbox"
-		    " WHERE id = :id AND state = 'live' AND sandbox IS NULL",
+		    " WHERE " LEASE_IS(":id") " AND state = 'live' AND sandbox IS NULL",
 		    &st, e))
 		return -1;
 	db_text(st, ":sandbox", sandbox);
@@ -156,7 +160,7 @@ int store_lease_renew(struct store *s, const struct store_lease *l, const struct
 	if (store_begin(s, &t, e) || all_active(s, holds, n, l->renewed_at, won, e) ||
 		db_prepare(s,
 			"UPDATE lease SET expires_at = :expires, renewed_at = :at, labels = :labels"
-			" WHERE id = :id AND state = 'live' AND expires_at > :at",
+			" WHERE " LEASE_IS(":id") " AND state = 'live' AND expires_at > :at",
 			&st, e))
 		return -1;
 	db_int(st, ":expires", l->expires_at);
@@ -185,10 +189,10 @@ static int end_holds(
 	if (db_prepare(s,
 		    end->action ? "UPDATE lease_grant SET state = 'taking', action = :action,"
 				  " asked_at = :at WHERE state = 'held' AND"
-				  " lease = (SELECT seq FROM lease WHERE id = :id)"
+				  " lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")"
 				: "UPDATE lease_grant SET state = 'taken', answered_at = :at"
 				  " WHERE state IN ('held', 'taking', 'failed') AND"
-				  " lease = (SELECT seq FROM lease WHERE id = :id)",
+				  " lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")",
 		    &st, e))
 		return -1;
 	if (end->action)
@@ -207,7 +211,7 @@ int store_lease_end(struct store *s, const char *id, const struct store_lease_en
 	if (store_begin(s, &t, e) ||
 		db_prepare(s,
 			"UPDATE lease SET state = :state, ended_at = :at, ended_by = :by,"
-			" reason = :reason WHERE id = :id AND state = 'live'",
+			" reason = :reason WHERE " LEASE_IS(":id") " AND state = 'live'",
 			&st, e))
 		return -1;
 	bind_end(st, end);
@@ -291,9 +295,10 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 
 	db_select(&table, &sql);
 	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit",
-		f->ended_too    ? "1"
-		: f->tokens_too ? "(state = 'live' OR id IN (SELECT lease_id FROM token))"
-				: "state = 'live'",
+		f->ended_too ? "1"
+		: f->tokens_too
+			? "(state = 'live' OR seq IN (SELECT lease_seq(lease_id) FROM token))"
+			: "state = 'live'",
 		f->run_id ? " AND run_id = :run" : "", f->sandbox ? " AND sandbox = :sandbox" : "",
 		f->grant_id ? " AND seq IN (SELECT lease FROM lease_grant WHERE grant_id = :grant)"
 			    : "");

@@ -13,8 +13,8 @@
 #include <jansson.h>
 
 struct store_lease {
-	int64_t seq;            /* given by the store, rising */
-	char *id;               /* lease_<24 hex> */
+	int64_t seq;            /* store_lease_seq */
+	char *id;               /* lease_<24 hex>, of store_lease_new_id */
 	char *run_id, *sandbox; /* or NULL */
 	char *project, *executor_id;
 	char *labels; /* as sec_labels_text */
@@ -42,9 +42,19 @@ struct store_hold {
 void store_hold_release(struct store_hold *h);
 #define cleanup_hold __attribute__((cleanup(store_hold_release)))
 
+#define STORE_LEASE_ID 31 /* "lease_", 24 hex, NUL */
 /*
- * Inserts a live lease, l->seq set, and what it stands on (grant_id and how of each). *won false,
- * and nothing written, when one of the grants is revoked or has lapsed at l->created_at.
+ * Draws an id for a lease of that time. Its last 16 digits are where its row stands: leases of later
+ * milliseconds stand behind those of earlier ones. Its first eight are random. CL_EOS.
+ */
+int store_lease_new_id(int64_t at, char out[STORE_LEASE_ID], struct cl_err *e);
+/* That place; 0 of what is no whole id of a lease. In SQL: lease_seq(id), NULL then. */
+int64_t store_lease_seq(const char *id);
+
+/*
+ * Inserts a live lease of a drawn id, l->seq set, and what it stands on (grant_id and how of each).
+ * *won false, and nothing written, when one of the grants is revoked or has lapsed at l->created_at,
+ * or when another lease has its place: draw again.
  */
 int store_lease_insert(struct store *s, struct store_lease *l, const struct store_hold *holds,
 	size_t n, bool *won, struct cl_err *e);

@@ -43,11 +43,6 @@ json_t *grant_audit(const struct store_grant *g)
 {
 	cleanup_free char *summary = grant_summary(g);
 
-	return grant_audit_as(g, summary);
-}
-
-json_t *grant_audit_as(const struct store_grant *g, const char *summary)
-{
 	return json_pack("{s:o, s:s, s:s, s:s, s:s, s:s, s:I}", "subject",
 		cl_json_string(g->subject), "secret_id", g->secret_id, "secret_name",
 		g->secret_name, "kind", g->kind, "grant_id", g->id, "constraints", summary,

@@ -134,21 +134,35 @@ int keyed_open(const struct cl_ctx *c, struct keyed *out, struct cl_err *e)
 	return seal_ring_open(out->store, &out->root, &who, &out->ring, e);
 }
 
+static struct store_audit_row row_of(
+	const struct keyed *k, const char *action, const char *entity, const char *id)
+{
+	return (struct store_audit_row){.actor = k->actor,
+		.action = action,
+		.entity = entity,
+		.entity_id = id,
+		.project = ""};
+}
+
 int keyed_audit(struct keyed *k, const char *action, const char *entity, const char *id,
 	json_t *take_detail, struct cl_err *e)
 {
 	json_t *detail = take_detail ? take_detail : json_object();
-	const struct store_audit_row row = {.actor = k->actor,
-		.action = action,
-		.entity = entity,
-		.entity_id = id,
-		.project = "",
-		.detail = detail};
+	struct store_audit_row row = row_of(k, action, entity, id);
 	int rc;
 
 	if (!json_object_get(detail, "decision"))
 		(void)json_object_set_new(detail, "decision", json_string("allow"));
+	row.detail = detail;
 	rc = store_audit_add(k->store, k->now, &row, e);
 	json_decref(detail);
 	return rc;
+}
+
+int keyed_audit_text(struct keyed *k, const char *action, const char *entity, const char *id,
+	const char *detail, struct cl_err *e)
+{
+	const struct store_audit_row row = row_of(k, action, entity, id);
+
+	return store_audit_add_text(k->store, k->now, &row, detail, e);
 }

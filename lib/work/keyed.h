@@ -53,5 +53,8 @@ struct seal_who keyed_who(const struct keyed *k);
  */
 int keyed_audit(struct keyed *k, const char *action, const char *entity, const char *id,
 	json_t *take_detail, struct cl_err *e);
+/* The same of a detail that is written already, its "decision" too: canonical JSON. */
+int keyed_audit_text(struct keyed *k, const char *action, const char *entity, const char *id,
+	const char *detail, struct cl_err *e);
 
 #endif

@@ -5,6 +5,7 @@
 #include "store/undone.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void known_drop(struct known *k)
 {
@@ -17,6 +18,8 @@ void known_drop(struct known *k)
 		free(k->v[i].unreadable);
 	}
 	free(k->v);
+	free(k->executor);
+	sec_labels_release(&k->labels);
 	free(k);
 }
 
@@ -95,6 +98,21 @@ bool known_unguarded(struct keyed *k, struct known_grant *g)
 		g->unguarded =
 			secret_word_stands(k, k->public_key, &g->row) ? KNOWN_HOLDS : KNOWN_FORGED;
 	return g->unguarded == KNOWN_HOLDS;
+}
+
+int known_labels(struct keyed *k, struct known *snapshot, const char *executor,
+	const struct sec_labels **out, struct cl_err *e)
+{
+	*out = &snapshot->labels;
+	if (snapshot->executor && !strcmp(snapshot->executor, executor))
+		return 0;
+	free(snapshot->executor);
+	snapshot->executor = NULL;
+	sec_labels_release(&snapshot->labels);
+	if (secret_labels(k, executor, &snapshot->labels, e))
+		return -1;
+	snapshot->executor = cl_strdup(executor);
+	return 0;
 }
 
 int known_secret(

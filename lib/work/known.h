@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /*
- * Grants as a process has read them, for who lends again and again: read and understood once for as
- * long as the state file is what it was (store_mark), each signature verified once. Public facts and
- * sealed rows only, never a payload. Whoever holds one may keep pointers into it.
+ * Grants and labels as a process has read them, for who lends again and again: read and understood
+ * once for as long as the state file is what it was (store_mark), each signature verified once. Public
+ * facts and sealed rows only, never a payload. Whoever holds one may keep pointers into it.
  */
 #ifndef WORK_KNOWN_H
 #define WORK_KNOWN_H
@@ -27,6 +27,8 @@ struct known {
 	int64_t at; /* those that had not lapsed by then */
 	struct known_grant *v;
 	size_t n, cap;
+	char *executor; /* whose labels were asked for last, or NULL */
+	struct sec_labels labels;
 };
 
 /*
@@ -41,6 +43,9 @@ bool known_signed(struct keyed *k, struct known_grant *g);
 bool known_unguarded(struct keyed *k, struct known_grant *g);
 /* As store_grant_undone has the first; a word that was put back is none of known_unguarded. */
 int known_undone(struct keyed *k, struct known_grant *g, bool *end, struct cl_err *e);
+/* Of an executor, as secret_labels has them; *out is the snapshot's until another's are asked for. */
+int known_labels(struct keyed *k, struct known *snapshot, const char *executor,
+	const struct sec_labels **out, struct cl_err *e);
 /* The secret that it names, as secret_find has it. */
 int known_secret(
 	struct keyed *k, struct known_grant *g, const struct store_secret **out, struct cl_err *e);

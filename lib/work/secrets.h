@@ -35,7 +35,5 @@ bool secret_word_stands(
 char *grant_summary(const struct store_grant *g);
 /* What an audit row says of a grant; owned. */
 json_t *grant_audit(const struct store_grant *g);
-/* The same for who has its summary. */
-json_t *grant_audit_as(const struct store_grant *g, const char *summary);
 
 #endif

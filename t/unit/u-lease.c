@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Leases: what is taken, how it lives on, how it ends, and the bytes it travels as. */
 #include "lease-fixture.h"
+#include "base/doc.h"
+#include "base/text.h"
+#include "store/audit.h"
 #include "store/run.h"
 #include "work/control.h"
 #include "work/lease/revoke.h"
@@ -450,5 +453,102 @@ void test_lease__holders_are_told_where_they_were_started(void)
 	(void)unlink(sock);
 	for (size_t i = CL_ARRAY_LEN(at); i-- > 0;)
 		CHECK_INT(rmdir(made[i]), 0);
+	hub_gone(&k);
+}
+
+static int canonical(const struct store_audit *a, void *arg, struct cl_err *e)
+{
+	json_t *said = json_loads(a->detail, JSON_REJECT_DUPLICATES, NULL);
+	cleanup_free char *again = said ? cl_json_text(said) : NULL;
+
+	(void)e;
+	CHECK_STR(again ? again : "(no JSON)", a->detail);
+	cl_buf_addf(arg, "%s %s %s;", json_string_value(json_object_get(said, "decision")),
+		cl_starts(a->entity_id, "sec_") ? "secret" : a->entity_id,
+		json_object_get(said, "reason") ? "why" : "-");
+	json_decref(said);
+	return 0;
+}
+
+/* Whatever stands in the texts, in the way in which every other row is written. */
+void test_lease__its_audit_rows_are_canonical(void)
+{
+	const struct store_audit_filter f = {.action = "secret.lease"};
+	cleanup_buf struct cl_buf got = CL_BUF_INIT;
+	struct keyed k;
+	char a[40], b[40];
+	struct cl_err e;
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "{\"A\":\"planted-1\"}");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
+	hub_grant(
+		&k, "one", "project:/srv/\"q\"\n\xc3\xa9", "{\"env_keys\":[\"B\"]}", NOW + HOUR, b);
+	lease_free(hub_take(&k, "/srv/app"));
+	lease_free(hub_take(&k, "/srv/\"q\"\n\xc3\xa9"));
+	lease_free(hub_take(&k, "/srv/none"));
+	CHECK_INT(store_audit_each(k.store, &f, canonical, &got, &e), 0);
+	CHECK_STR(got.p, "allow  -;deny secret why;allow secret -;");
+	hub_gone(&k);
+}
+
+/* ---- ids ---- */
+
+void test_lease_id__stands_where_its_time_is(void)
+{
+	static const int64_t times[] = {-5, 0, 1, NOW, NOW + 1, INT64_MAX};
+	static const char *const none[] = {"", "lease_", "lease_0123456789abcdef0123456",
+		"lease_0123456789abcdef012345678", "lease_0123456789ABCDEF01234567",
+		"grant_0123456789abcdef01234567", "0123456789abcdef01234567",
+		"lease_0123456789abcdef0123456g"};
+	int64_t before = 0;
+	char id[STORE_LEASE_ID];
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(times); i++) {
+		CHECK_INT(store_lease_new_id(times[i], id, &e), 0);
+		CHECK_INT(strlen(id), STORE_LEASE_ID - 1);
+		/* Nothing is earlier than the first millisecond. */
+		CHECK(store_lease_seq(id) > (i == 2 || i == 1 ? 0 : before));
+		before = store_lease_seq(id);
+	}
+	for (size_t i = 0; i < CL_ARRAY_LEN(none); i++)
+		CHECK_INT(store_lease_seq(none[i]), 0);
+	CHECK_INT(store_lease_seq("lease_01234567ffffffffffffffff"), INT64_MAX);
+	CHECK_INT(store_lease_seq("lease_012345670000000000000007"), 7);
+}
+
+/* Two of one millisecond that drew alike: the second one is not written, and draws again. */
+void test_lease_id__a_place_is_taken_once(void)
+{
+	char same[] = "lease_aaaaaaaa000000000000beef", other[] = "lease_bbbbbbbb000000000000beef";
+	char none[] = "", project[] = "/srv/app";
+	struct store_lease l = {.id = same,
+		.project = project,
+		.executor_id = none,
+		.labels = none,
+		.actor = none,
+		.created_at = NOW,
+		.expires_at = NOW + HOUR};
+	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
+	struct keyed k;
+	struct cl_err e;
+	bool won;
+
+	hub_make(&k);
+	CHECK_INT(store_lease_insert(k.store, &l, NULL, 0, &won, &e), 0);
+	CHECK(won && l.seq == 0xbeef);
+	l.id = other;
+	CHECK_INT(store_lease_insert(k.store, &l, NULL, 0, &won, &e), 0);
+	CHECK(!won);
+	CHECK_INT(store_lease_get(k.store, same, &row, &e), 0);
+	CHECK_STR(row.id, same);
+	store_lease_release(&row);
+	CHECK_INT(store_lease_get(k.store, "aaaaaaaa", &row, &e), 0);
+	CHECK_INT(row.seq, 0xbeef);
+	CHECK_INT(store_lease_get(k.store, other, &row, &e), -1);
+	CHECK_INT(e.code, CL_ENOTFOUND);
+	l.id = none;
+	CHECK_INT(store_lease_insert(k.store, &l, NULL, 0, &won, &e), -1);
 	hub_gone(&k);
 }

@@ -289,11 +289,18 @@ static void add_login_secrets(struct sec_lease *l, const json_t *auths)
 /* One config.json for all of them, owned by the first. */
 void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
-	struct logins logins = {json_object(), json_object(), o};
+	struct logins logins = {NULL, NULL, o};
 	json_t *doc;
 	struct sec_material *first = NULL;
+	size_t of_ours = 0;
 	char *text;
 
+	while (of_ours < n && o[of_ours].grant->kind != SEC_REGISTRY)
+		of_ours++;
+	if (of_ours == n)
+		return;
+	logins.auths = json_object();
+	logins.owners = json_object();
 	for (size_t i = 0; i < n; i++) {
 		const char *p = o[i].payload;
 		size_t len = o[i].len;

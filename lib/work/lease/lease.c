@@ -306,16 +306,27 @@ static int copy_labels(const struct sec_labels *from, struct sec_labels *to, str
 	return 0;
 }
 
-int lease_case_open(
-	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
+static void take_requester(
+	struct lease_case *d, struct keyed *k, const struct lease_request *r, const char *executor)
 {
-	const char *executor = r->executor && *r->executor ? r->executor : NULL;
-
 	d->k = k;
 	d->now = r->now ? r->now : k->now;
 	d->lease.pick = r->pick;
 	d->who = (struct sec_requester){r->project, executor, &d->labels};
 	d->lease.longest = k->cfg.lease_seconds;
+}
+
+static const char *executor_of(const struct lease_request *r)
+{
+	return r->executor && *r->executor ? r->executor : NULL;
+}
+
+int lease_case_open(
+	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
+{
+	const char *executor = executor_of(r);
+
+	take_requester(d, k, r, executor);
 	if (r->labels ? copy_labels(r->labels, &d->labels, e)
 		      : executor && secret_labels(k, executor, &d->labels, e))
 		return -1;
@@ -330,7 +341,12 @@ int lease_case_find(struct lease_case *d, const struct store_grant_filter *f, st
 int lease_judge(
 	struct lease_case *d, struct keyed *k, const struct lease_request *r, struct cl_err *e)
 {
-	if (lease_case_open(d, k, r, e) || known_grants(k, d->now, &d->snapshot, e))
+	const char *executor = executor_of(r);
+
+	take_requester(d, k, r, executor);
+	if (keyed_public(k, d->pub, &d->known, e) || known_grants(k, d->now, &d->snapshot, e) ||
+		(r->labels ? copy_labels(r->labels, &d->labels, e)
+			   : executor && known_labels(k, d->snapshot, executor, &d->who.labels, e)))
 		return -1;
 	for (size_t i = 0; i < d->snapshot->n; i++)
 		add_known(d, &d->snapshot->v[i]);

@@ -119,7 +119,6 @@ void lease_cleanup(struct lease **l);
 #define cleanup_held __attribute__((cleanup(lease_cleanup)))
 
 #define LEASE_DIR_PREFIX "/run/cloop/cloop-lease-"
-#define LEASE_ID_SIZE    31 /* "lease_", 24 hex, NUL */
 
 /* ---- for who holds the key ---- */
 

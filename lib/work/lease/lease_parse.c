@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "store/lease.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static int head(struct fill *f, const struct in *in, struct cl_err *e)
 	const char *id = in->f[0].p;
 	int64_t expires;
 
-	if (*id && (!cl_starts(id, "lease_") || strlen(id) != LEASE_ID_SIZE - 1 ||
+	if (*id && (!cl_starts(id, "lease_") || strlen(id) != STORE_LEASE_ID - 1 ||
 			   !cl_all_in(id + 6, "0123456789abcdef")))
 		return bad(e, "its id");
 	if (cl_parse_i64(in->f[1].p, 0, INT64_MAX, "the end", &expires, e))

@@ -5,11 +5,14 @@
 #include "work/lease/lease_internal.h"
 #include "work/lease/lease_wire.h"
 
+#include "base/credpat.h"
+#include "base/doc.h"
+#include "base/json_text.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "store/audit.h"
 #include "store/journal.h"
-#include "sys/id.h"
+#include "store/lease.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,91 +22,137 @@
 
 /* ---- what is written about a lease ---- */
 
-static int audit(const struct lease_case *c, const char *action, const char *entity_id,
-	json_t *take_detail, struct cl_err *e)
+static void quote(struct cl_buf *out, const char *text)
 {
-	return keyed_audit(c->k, action, "secret", entity_id, take_detail, e);
+	if (!cl_json_quote_exact(out, text, strlen(text)))
+		cl_json_quote(out, text);
 }
 
-static void who_asked(json_t *detail, const struct lease_case *c, const struct store_lease *l)
+/* Canonical JSON, whose keys come in their order: a lease writes little else. */
+static void say(struct cl_buf *out, const char *key, const char *text)
 {
-	(void)json_object_set_new(detail, "executor_id",
-		c->who.executor ? cl_json_string(c->who.executor) : json_string(""));
-	(void)json_object_set_new(detail, "project_id",
-		c->who.project ? cl_json_string(c->who.project) : json_string(""));
-	if (l->id)
-		(void)json_object_set_new(detail, "lease_id", json_string(l->id));
-	if (l->run_id)
-		(void)json_object_set_new(detail, "run_id", json_string(l->run_id));
+	if (!text)
+		return;
+	cl_buf_adds(out, out->len ? ",\"" : "{\"");
+	cl_buf_adds(out, key);
+	cl_buf_adds(out, "\":");
+	quote(out, text);
+}
+
+static void say_number(struct cl_buf *out, const char *key, int64_t n)
+{
+	cl_buf_adds(out, out->len ? ",\"" : "{\"");
+	cl_buf_adds(out, key);
+	cl_buf_adds(out, "\":");
+	cl_json_int(out, n);
+}
+
+static const char *some(const char *text)
+{
+	return text ? text : "";
 }
 
 /* How wide a token was asked for, and until when it is good. */
-static void about_token(const struct lease_aimed *a, json_t *detail)
+static void say_token(struct cl_buf *out, const struct lease_aimed *a)
 {
-	json_t *notes = NULL;
+	cleanup_free char *scope = NULL;
 	char when[32];
 
 	if (!a->app_new)
 		return;
 	cl_format_time(a->app.expires_at, when);
-	(void)json_object_set_new(detail, "token_expires_at", json_string(when));
-	(void)json_object_set(detail, "token_scope", a->app.scope);
-	for (size_t i = 0; i < a->app.notes.n; i++) {
-		if (!notes)
-			(void)json_object_set_new(detail, "notes", notes = json_array());
-		(void)json_array_append_new(notes, cl_json_string(a->app.notes.v[i]));
-	}
+	say(out, "token_expires_at", when);
+	if (!a->app.scope)
+		return;
+	scope = cl_json_text(a->app.scope);
+	cl_buf_adds(out, ",\"token_scope\":");
+	cl_buf_adds(out, scope);
 }
 
-static json_t *of_grant(const struct lease_aimed *a)
+static char *summary_of(const struct lease_aimed *a)
 {
-	cleanup_buf struct cl_buf summary = CL_BUF_INIT;
+	struct cl_buf b = CL_BUF_INIT;
 
 	if (a->unreadable)
-		return grant_audit(&a->row);
-	sec_constraints_summary(&a->view.constraints, &summary);
-	return grant_audit_as(&a->row, summary.p);
+		return grant_summary(&a->row);
+	sec_constraints_summary(&a->view.constraints, &b);
+	return cl_buf_detach(&b);
 }
 
-/* A token that could not be replaced, and stays for as long as it is good. */
-static int write_late(const struct lease_case *c, const struct lease_aimed *a, const char *action,
+/* What was odd about the answer that it came with. */
+static void say_notes(struct cl_buf *out, const struct lease_aimed *a)
+{
+	if (!a->app_new || !a->app.notes.n)
+		return;
+	cl_buf_adds(out, ",\"notes\":[");
+	for (size_t i = 0; i < a->app.notes.n; i++) {
+		cl_buf_adds(out, i ? "," : "");
+		quote(out, a->app.notes.v[i]);
+	}
+	cl_buf_addc(out, ']');
+}
+
+/* A grant that was for the requester, and why it is not delivered (NULL: it is). */
+static int audit_grant(const struct lease_case *c, const struct lease_aimed *a, const char *action,
+	const struct store_lease *l, const char *denied, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	cleanup_free char *summary = summary_of(a), *why = denied ? cp_redact(denied) : NULL;
+
+	(void)cl_buf_reserve(&text, 900);
+	say(&text, "constraints", summary);
+	say(&text, "decision", denied ? "deny" : "allow");
+	say(&text, "executor_id", some(c->who.executor));
+	say_number(&text, "expires_at", a->row.expires_at);
+	say(&text, "grant_id", a->row.id);
+	say(&text, "kind", a->row.kind);
+	if (l->id)
+		say_number(&text, "lease_expires_at", l->expires_at);
+	say(&text, "lease_id", l->id);
+	if (!denied)
+		say_notes(&text, a);
+	say(&text, "project_id", some(c->who.project));
+	say(&text, "reason", why);
+	say(&text, "run_id", l->run_id);
+	say(&text, "secret_id", a->row.secret_id);
+	say(&text, "secret_name", a->row.secret_name);
+	say(&text, "subject", a->row.subject);
+	if (!denied)
+		say_token(&text, a);
+	cl_buf_addc(&text, '}');
+	return keyed_audit_text(c->k, action, "secret", a->row.secret_id, text.p, e);
+}
+
+/* Nothing was for the requester: there is no grant whose row would say that he asked. */
+static int audit_nothing(const struct lease_case *c, const char *action,
 	const struct store_lease *l, struct cl_err *e)
 {
-	json_t *detail;
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 
-	if (!a->app_late.code)
-		return 0;
-	detail = of_grant(a);
-	(void)json_object_set_new(detail, "decision", json_string("deny"));
-	(void)json_object_set_new(detail, "reason", cl_json_string(a->app_late.msg));
-	who_asked(detail, c, l);
-	return audit(c, action, a->row.secret_id, detail, e);
+	say(&text, "decision", "allow");
+	say_number(&text, "delivered", 0);
+	say(&text, "executor_id", some(c->who.executor));
+	say(&text, "project_id", some(c->who.project));
+	say(&text, "run_id", l->run_id);
+	cl_buf_addc(&text, '}');
+	return keyed_audit_text(c->k, action, "secret", "", text.p, e);
 }
 
-/* A row for each grant aimed at the requester, and one for the whole. */
+/* A row for each grant aimed at the requester; what they have in common each of them says. */
 static int write_audit(const struct lease_case *c, const char *action, const struct store_lease *l,
 	struct cl_err *e)
 {
-	json_t *sum;
-
 	for (size_t i = 0; i < c->n; i++) {
-		const struct sec_refused *r = lease_case_refusal(c, c->v[i]->row.id);
-		json_t *detail = of_grant(c->v[i]);
+		const struct lease_aimed *a = c->v[i];
+		const struct sec_refused *r = lease_case_refusal(c, a->row.id);
 
-		(void)json_object_set_new(detail, "decision", json_string(r ? "deny" : "allow"));
-		who_asked(detail, c, l);
-		if (r)
-			(void)json_object_set_new(detail, "reason", cl_json_string(r->error.msg));
-		else
-			about_token(c->v[i], detail);
-		if (audit(c, action, c->v[i]->row.secret_id, detail, e) ||
-			(!r && write_late(c, c->v[i], action, l, e)))
+		if (audit_grant(c, a, action, l, r ? r->error.msg : NULL, e))
+			return -1;
+		/* A token that could not be replaced, and stays for as long as it is good. */
+		if (!r && a->app_late.code && audit_grant(c, a, action, l, a->app_late.msg, e))
 			return -1;
 	}
-	sum = json_pack("{s:I, s:I, s:I}", "delivered", (json_int_t)c->lease.nmaterials, "refused",
-		(json_int_t)c->lease.nrefused, "expires_at", (json_int_t)l->expires_at);
-	who_asked(sum, c, l);
-	return audit(c, action, l->id ? l->id : "", sum, e);
+	return c->n ? 0 : audit_nothing(c, action, l, e);
 }
 
 static int write_refusals(const struct lease_case *c, const struct store_lease *l, struct cl_err *e)
@@ -162,7 +211,7 @@ static void make_row(const struct lease_case *c, const struct lease_request *r, 
 {
 	cleanup_buf struct cl_buf labels = CL_BUF_INIT;
 
-	sec_labels_text(&c->labels, &labels);
+	sec_labels_text(c->who.labels, &labels);
 	*l = (struct store_lease){.id = *id ? cl_strdup(id) : NULL,
 		.run_id = cl_strdup_null(r->run_id),
 		.sandbox = cl_strdup_null(r->sandbox),
@@ -192,7 +241,7 @@ static int write_lease(struct lease_case *c, struct store_lease *l, bool *won, s
 
 void lease_place(struct sec_lease *l, const char *id)
 {
-	char dir[sizeof(LEASE_DIR_PREFIX) + LEASE_ID_SIZE];
+	char dir[sizeof(LEASE_DIR_PREFIX) + STORE_LEASE_ID];
 
 	(void)snprintf(dir, sizeof(dir), "%s%s", LEASE_DIR_PREFIX, id + sizeof("lease_") - 1);
 	sec_lease_place(l, id, dir);
@@ -204,11 +253,11 @@ static int try_take(struct keyed *k, const struct lease_request *r, struct lease
 	cleanup_case struct lease_case c = LEASE_CASE_INIT;
 	cleanup_lease_row struct store_lease row = STORE_LEASE_INIT;
 	cleanup_seal struct seal_buf bytes = SEAL_BUF_INIT;
-	char id[LEASE_ID_SIZE] = "";
+	char id[STORE_LEASE_ID] = "";
 	int rc;
 
 	/* Drawn first: once a token is there, nothing may be left half done. */
-	if (sys_new_id("lease_", 24, id, sizeof(id), e))
+	if (store_lease_new_id(r->now ? r->now : k->now, id, e))
 		return -1;
 	c.lend = true;
 	if (lease_judge(&c, k, r, e))

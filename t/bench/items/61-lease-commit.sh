@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
-# The peer writes one short row, in one page. A lease is seven: its row, what it stands on, three
-# indexes, its audit rows, and where their chain ends. Both have a log of their own on one disk,
+# The peer writes one short row, in one page. A lease is six: its row, what it stands on, an index of
+# each, its audit row, and where their chain ends. Both have a log of their own on one disk,
 # synchronous = FULL, and one sync a commit.
 . "$CLOOP_SRC/t/bench/state.bash"
 item='a lease taken, a commit each, against bare SQLite commits'
