@@ -222,6 +222,55 @@ void test_pat__bare_tokens_only_for_everything(void)
 	unmake(m, 3);
 }
 
+/* The payload of an App at github.com, with a key from the vectors. */
+static char *app_payload(void)
+{
+	FILE *f = fopen(T_CASES "/secret/rsa/pkcs8-2048.pem", "r");
+	char pem[4096];
+	json_t *o;
+	char *text;
+	size_t n;
+
+	if (!f)
+		UNIT_FAIL("no key among the vectors");
+	n = fread(pem, 1, sizeof(pem) - 1, f);
+	(void)fclose(f);
+	pem[n] = '\0';
+	o = json_pack("{s:i, s:i, s:s}", "app_id", 42, "installation_id", 7, "private_key", pem);
+	text = json_dumps(o, JSON_COMPACT);
+	json_decref(o);
+	return text;
+}
+
+/* When the first of them ends is when something has to be done; a PAT does not say. */
+void test_app__several_say_when_the_first_of_their_tokens_ends(void)
+{
+	static const char one[] = "{\"repos\":[\"a/b\"]}", all[] = "{\"repos\":[\"*\"]}";
+	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
+	cleanup_free char *payload = app_payload();
+	struct made m[4];
+	struct sec_offer o[4];
+
+	make(&m[0], &o[0], "pat", "github_pat", one, "ghp_one_one_one");
+	make(&m[1], &o[1], "late", "github_app", one, payload);
+	make(&m[2], &o[2], "soon", "github_app", one, payload);
+	make(&m[3], &o[3], "all", "github_app", all, payload);
+	for (size_t i = 1; i < 4; i++)
+		o[i].token = i == 1 ? "ghs_late.a.b" : i == 2 ? "ghs_soon.a.b" : "ghs_all.a.b";
+	o[1].token_expires_at = 1700003600;
+	o[2].token_expires_at = 1700000060;
+	o[3].token_expires_at = 1700007200;
+	sec_lease_build(o, 4, NOW, &l);
+	CHECK_INT(l.nmaterials, 4);
+	CHECK_STR(var(&l, "CLOOP_GITHUB_TOKEN_EXPIRES_AT"), "2023-11-14T22:14:20Z");
+	CHECK_STR(file(&l, 2, "github-token-3"), "ghs_soon.a.b\n");
+	CHECK_STR(file(&l, 3, "github-token-4"), "ghs_all.a.b\n");
+	CHECK_HAS(file(&l, 3, "git-credential-cloop-4"), "'github.com'");
+	CHECK_STR(var(&l, "GH_TOKEN"), "ghs_all.a.b");
+	CHECK(!var(&l, "GH_ENTERPRISE_TOKEN"));
+	unmake(m, 4);
+}
+
 void test_pat__a_branch_list_is_not_delivered(void)
 {
 	cleanup_lease struct sec_lease l = SEC_LEASE_INIT;
