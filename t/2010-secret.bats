@@ -19,9 +19,14 @@ id_of() { cloop secret show "$1" --json | jq -r .id; }
 # The guide's output, with ids as they are there.
 guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
 
-@test "a root that is not there is minted, and that is said" {
-	exits 0 mint far-src --kind local_repo --value "$D/nowhere"
-	has "$stderr" "warning: " "$D/nowhere" "no run is lent anything of it before that is mended"
+@test "a root that is not there, or is no directory, is not minted" {
+	touch "$D/file"
+	ln -sfn loop "$D/loop"
+	for root in "$D/nowhere" "$D/file" "$D/file/x" "$D/loop"; do
+		run ! --separate-stderr mint far-src --kind local_repo --value "$root"
+		has "$stderr" "$root" "fix: name a directory of this host"
+	done
+	lacks "$(cloop secret list)" far-src
 	exits 0 mint empty-src --kind local_repo --value "$D"
 	has "$stderr" "there is no git repository in '$D' now"
 	mkdir -p "$D/with/one/.git"
@@ -35,7 +40,8 @@ guide() { sed -E 's/(sec|grant|lease)_[0-9a-f]{24}/\1_ID/g'; }
   no grant yet — nothing can use it until you run 'cloop secret grant'"
 	same "$stderr" ""
 	exits 0 bash -c "printf '{\"API_KEY\":\"abc\",\"WEBHOOK_SECRET\":\"def\"}' | cloop secret mint app-env --kind env"
-	exits 0 mint host-src --kind local_repo --value /srv/git
+	mkdir -p "$D/git/one/.git"
+	exits 0 mint host-src --kind local_repo --value "$D/git"
 	printf '# rack 3, bench A\nserial0=/dev/ttyUSB0\nanalyser=/dev/ttyACM0:r\n' > "$D/hw"
 	exits 0 mint bench-hw --kind host_device --file "$D/hw"
 	exits 0 bash -c "printf 'dut=bench-sbx,target=eth1,address=172.31.99.200/24\ncan0=enp3s0,target=eth1\n' |

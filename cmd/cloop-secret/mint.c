@@ -58,16 +58,21 @@ static int read_given(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 	return seal_read_file(file ? file : "-", SEC_PAYLOAD_MAX, &m->given, e);
 }
 
-/* Checked again by whoever lends it; a directory may also be mounted later. */
-static void look_at_root(struct cl_ctx *c, const struct mint *m)
+/* Checked again by whoever lends it: a path that leads nowhere now was mistyped. */
+static int look_at_root(struct cl_ctx *c, const struct mint *m, struct cl_err *e)
 {
 	cleanup_strv struct cl_strv names = CL_STRV_INIT, paths = CL_STRV_INIT;
-	struct cl_err e;
 
-	if (m->kind == SEC_LOCAL_REPO && sys_repos(m->payload.p, &names, &paths, NULL, &e))
-		cl_warn(c, "%s; no run is lent anything of it before that is mended", e.msg);
-	else if (m->kind == SEC_LOCAL_REPO && !names.n)
+	if (m->kind != SEC_LOCAL_REPO)
+		return 0;
+	if (sys_repos(m->payload.p, &names, &paths, NULL, e))
+		return cl_fix(e,
+			"name a directory of this host that git repositories are in: cloop "
+			"secret mint %s --kind local_repo --value DIR",
+			m->name);
+	if (!names.n)
 		cl_warn(c, "there is no git repository in '%s' now", m->payload.p);
+	return 0;
 }
 
 /* What is sealed: checked, and for another server than github.com bound to it. */
@@ -91,8 +96,7 @@ static int check_payload(struct cl_ctx *c, struct mint *m, struct cl_err *e)
 		return -1;
 	for (size_t i = 0; i < notes.n; i++)
 		cl_warn(c, "%s", notes.v[i]);
-	look_at_root(c, m);
-	return 0;
+	return look_at_root(c, m, e);
 }
 
 static int check_owner(struct cl_ctx *c, struct mint *m, struct cl_err *e)
