@@ -64,7 +64,7 @@ static size_t pages(size_t cap)
 	return (cap + 1 + page - 1) / page * page;
 }
 
-static int lock_pages(void *p, size_t size, struct cl_err *e)
+int seal_lock(void *p, size_t size, struct cl_err *e)
 {
 	if (!mlock(p, size))
 		return 0;
@@ -80,7 +80,7 @@ static unsigned char *map_pages(size_t size, struct cl_err *e)
 		(void)cl_fail_sys(e, CL_EOS, errno, "cannot get %zu bytes of memory", size);
 		return NULL;
 	}
-	if (lock_pages(p, size, e)) {
+	if (seal_lock(p, size, e)) {
 		(void)munmap(p, size);
 		return NULL;
 	}
@@ -135,7 +135,7 @@ static int arena_ready(struct cl_err *e)
 
 	if (arena.base && arena.pid == pid)
 		return 0;
-	if (arena.base ? lock_pages(arena.base, ARENA, e) : !(arena.base = map_pages(ARENA, e)))
+	if (arena.base ? seal_lock(arena.base, ARENA, e) : !(arena.base = map_pages(ARENA, e)))
 		return -1;
 	arena.pid = pid;
 	return 0;

@@ -29,6 +29,9 @@ int seal_buf_copy(struct seal_buf *b, const void *p, size_t len, struct cl_err *
 void seal_buf_release(struct seal_buf *b);
 #define cleanup_seal __attribute__((cleanup(seal_buf_release)))
 
+/* Keeps pages that somebody else mapped in memory; what must be locked and is not is CL_EOS. */
+int seal_lock(void *p, size_t size, struct cl_err *e);
+
 /*
  * Everything up to the end of a descriptor, at most max bytes (CL_EDATA beyond); `name` is for
  * messages. *out is SEAL_BUF_INIT.

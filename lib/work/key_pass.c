@@ -66,20 +66,25 @@ static bool is_ours(int fd, struct stat *st)
 	       st->st_size > 0 && st->st_size <= SEAL_ROOT_MAX;
 }
 
-void key_pass_pin(int fd)
+int key_pass_pin(int fd, struct cl_err *e)
 {
 	struct stat st;
 	void *p;
+	int rc;
 
 	if (fd < 0 || !is_ours(fd, &st))
-		return;
+		return 0;
 	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p == MAP_FAILED)
-		return;
+		return cl_fail_sys(e, CL_EOS, errno, "cannot map the key that was handed down");
 	(void)madvise(p, (size_t)st.st_size, MADV_DONTDUMP);
 	/* Its pages are held by being mapped; nobody has to be able to read them here. */
-	if (mlock(p, (size_t)st.st_size) || mprotect(p, (size_t)st.st_size, PROT_NONE))
+	rc = seal_lock(p, (size_t)st.st_size, e);
+	if (!rc && mprotect(p, (size_t)st.st_size, PROT_NONE))
+		rc = cl_fail_sys(e, CL_EOS, errno, "cannot hide the key that was handed down");
+	if (rc)
 		(void)munmap(p, (size_t)st.st_size);
+	return rc;
 }
 
 static int seal_text(const char *text, int *fd, struct cl_err *e)
@@ -93,7 +98,8 @@ static int seal_text(const char *text, int *fd, struct cl_err *e)
 	}
 	if (m < 0 || write(m, text, len) != (ssize_t)len || fcntl(m, F_ADD_SEALS, SEALS))
 		return cl_fail_sys(e, CL_EOS, errno, "cannot hand " KEY_ENV " down");
-	key_pass_pin(m);
+	if (key_pass_pin(m, e))
+		return -1;
 	*fd = cl_steal_fd(&m);
 	return 0;
 }

@@ -34,10 +34,11 @@ int key_pass_take(int *fd, struct cl_err *e);
  */
 int key_pass_keep(void);
 /*
- * Keeps its pages in memory for as long as this process lives, as far as the system allows that: a
- * mapping that is locked and that nobody can read. A child does not inherit it. Others' are left alone.
+ * Keeps its pages in memory for as long as this process lives: a mapping that is locked and that nobody
+ * can read. A child does not inherit it. Others' are left alone. CL_EOS when they cannot be locked: a
+ * key that may be written to swap is not taken (DECISIONS K6).
  */
-void key_pass_pin(int fd);
+int key_pass_pin(int fd, struct cl_err *e);
 /*
  * The key, from the descriptor that KEY_PASS_ENV names; *got false where it names none. Anything but
  * a sealed file in memory: CL_ECONFIG, slug "key_descriptor", and it is left as it is.

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -181,9 +182,10 @@ void test_key_pass__its_pages_are_held(void)
 	int m = memory("key", 3, OURS);
 	char line[512];
 	bool ours = false, held = false;
+	struct cl_err e;
 	FILE *f;
 
-	key_pass_pin(m);
+	CHECK_INT(key_pass_pin(m, &e), 0);
 	f = fopen("/proc/self/smaps", "r");
 	while (f && fgets(line, sizeof(line), f)) {
 		if (strstr(line, "memfd:key"))
@@ -195,9 +197,35 @@ void test_key_pass__its_pages_are_held(void)
 	if (f)
 		(void)fclose(f);
 	(void)close(m);
-	key_pass_pin(-1);
-	key_pass_pin(0);
+	CHECK_INT(key_pass_pin(-1, &e), 0);
+	CHECK_INT(key_pass_pin(0, &e), 0);
 }
+
+#ifndef CL_SANITIZED
+/* A user who may lock nothing is told so, and has no key that swap could have. */
+void test_key_pass__what_cannot_be_locked_is_refused(void)
+{
+	const struct rlimit none = {0, 0};
+	int m = memory("key", 3, OURS), status = -1, fd = -1;
+	struct cl_err e;
+	pid_t pid = fork();
+
+	if (!pid) {
+		/* Root locks whatever the limit is. */
+		if ((!geteuid() && setresuid(65534, 65534, 65534)) ||
+			setrlimit(RLIMIT_MEMLOCK, &none))
+			_exit(2);
+		if (!key_pass_pin(m, &e) || e.code != CL_EOS || !strstr(e.msg, "cannot lock") ||
+			!strstr(e.fix, "ulimit -l"))
+			_exit(3);
+		(void)setenv("CLOOP_SECRET_KEY", "words", 1);
+		_exit(key_pass_take(&fd, &e) && fd < 0 && !getenv("CLOOP_SECRET_KEY") ? 0 : 4);
+	}
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK_INT(status, 0);
+	(void)close(m);
+}
+#endif
 
 void test_key_pass__what_others_could_change_is_no_key(void)
 {

@@ -64,8 +64,8 @@ int shim_lent_take(struct shim *s, struct cl_err *e)
 
 	if (!s->job.lend)
 		return 0;
-	if (s->job.key_fd)
-		key_pass_pin(s->job.key_fd);
+	if (s->job.key_fd && key_pass_pin(s->job.key_fd, e))
+		return -1;
 	/* From here on there is something in our memory that nobody else may have. */
 	if (seal_process(e) || lease_ask_take(&ask, &r, &l, e))
 		return cl_wrap(e, "what this run is granted cannot be lent to it");
