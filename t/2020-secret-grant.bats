@@ -409,6 +409,16 @@ forged() {
 	has "$output" "32"
 }
 
+@test "a repository whose name a terminal would obey, or that is no text, is passed over" {
+	repos
+	mkdir -p "$D/src/$(printf 'r\033[31mx')/.git" "$D/src/$(printf 'r\377')/.git" "$D/src/$(printf 'r\342\200\256x')/.git"
+	granted local-src --to "project:$app" --repos '*'
+	exits 0 lease
+	has "$output" "local repos (read-only): api-service,shared-proto"
+	exits 0 lease --json
+	same "$(jq -r '.materials[0].delivers' <<< "$output")" "local repos (read-only): api-service,shared-proto"
+}
+
 @test "granting, editing, revoking and rotating at once leave every row whole" {
 	vars
 	for i in 1 2 3; do

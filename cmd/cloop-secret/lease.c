@@ -169,12 +169,13 @@ static void as_json(const struct dry *d)
 
 		vars_of(d, i, &vars);
 		files_of(m, &files);
-		(void)json_array_append_new(materials,
-			json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:o, s:o}", "grant_id",
-				m->grant_id, "secret_id", m->secret_id, "secret_name",
-				m->secret_name, "kind", sec_kinds[m->kind].name, "constraints",
-				m->constraints.p, "delivers", m->delivers.p, "env",
-				names_json(&vars), "files", names_json(&files)));
+		(void)json_array_append_new(
+			materials, json_pack("{s:s, s:s, s:s, s:s, s:o, s:o, s:o, s:o}", "grant_id",
+					   m->grant_id, "secret_id", m->secret_id, "secret_name",
+					   m->secret_name, "kind", sec_kinds[m->kind].name,
+					   "constraints", cl_json_string(m->constraints.p),
+					   "delivers", cl_json_string(m->delivers.p), "env",
+					   names_json(&vars), "files", names_json(&files)));
 	}
 	for (size_t i = 0; i < d->c.lease.nrefused; i++) {
 		const struct sec_refused *r = &d->c.lease.refused[i];

@@ -150,7 +150,7 @@ static int bad_app(struct cl_err *e, const char *why)
 {
 	(void)sec_payload_bad(e, APP, "payload: %s", why);
 	return cl_fix(e, "give JSON such as {\"app_id\": 424242, \"installation_id\": 313131, "
-			 "\"private_key\": \"-----BEGIN RSA PRIVATE KEY-----\\n...\"}");
+			 "\"private_key\": \"PEM\"}");
 }
 
 static int read_id(json_t *root, const char *key, uint64_t *out, struct cl_err *e)

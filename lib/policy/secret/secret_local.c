@@ -39,10 +39,13 @@ int sec_local_root(const char *text, size_t len, struct cl_buf *out, struct cl_e
 
 bool sec_repo_name_ok(const char *name)
 {
+	cleanup_free char *shown = cl_strdup(name);
 	size_t n = strlen(name);
 
+	/* What a terminal would obey, and bytes that are no text: names go into variables and lists. */
+	cl_mask(shown, "");
 	return n && n <= 128 && strcmp(name, ".") != 0 && strcmp(name, "..") != 0 &&
-	       !strpbrk(name, ":/\\\r\n");
+	       !strpbrk(name, ":/\\\r\n") && !strcmp(shown, name);
 }
 
 int sec_local_select(const struct cl_strv *repos, const struct cl_strv *candidates,
