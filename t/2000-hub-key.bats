@@ -247,6 +247,9 @@ refused() {
 	touch_keys
 	printf '%s' "$pass" > "$D/pass"
 	key escrow export --out "$D/esc" --passphrase-file "$D/pass"
+	# Whoever writes it anew and changes nothing has not altered it.
+	jq . "$D/esc" > "$D/bad"
+	exits 0 key escrow import "$D/bad" --check --passphrase-file "$D/pass"
 	for f in '.hub = "hub_000000000000000000000000"' '.keys = []' '.created_at = "2020-01-01T00:00:00Z"' \
 		'.about = "x"' '.n = 262144' '.salt = ("0" * 64)' '.sealed |= ("AAAA" + .[4:])'; do
 		jq "$f" "$D/esc" > "$D/bad"

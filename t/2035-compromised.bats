@@ -151,6 +151,30 @@ unrevoke() {
 	has "$output" prodtoken
 }
 
+@test "labels that were changed stay so when an older row of them is put back" {
+	printf 'executors: {container: {enabled: true, id: container, image: bb}}\nsecrets: {key_file: %s}\n' \
+		"$hub/cloop-secret-key" > "$hub/.cloop/config.yaml"
+	granted sb --to label:zone=x >/dev/null
+	cloop executor labels container zone=x >/dev/null
+	exits 0 take
+	has "$output" b-one
+	sql "CREATE TABLE kept AS SELECT * FROM executor_labels"
+	cloop executor labels container zone- > /dev/null
+	exits 0 take
+	lacks "$output" b-one
+	sql "DELETE FROM executor_labels; INSERT INTO executor_labels SELECT * FROM kept"
+	exits 0 take
+	lacks "$output" b-one
+	# Nor does a change of another label carry them over.
+	cloop executor labels container other=1 > /dev/null
+	exits 0 take
+	lacks "$output" b-one
+	cloop executor labels container zone=x > /dev/null
+	exits 0 take
+	has "$output" b-one
+	sql "DROP TABLE kept"
+}
+
 @test "who takes the end out of the audit trail too breaks its chain" {
 	exits 0 cloop secret revoke "$ga" --wait 0
 	exits 0 cloop hub audit verify

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/place/place.h"
 #include "policy/secret/secret_subject.h"
+#include "store/undone.h"
 #include "store/audit.h"
 
 #include <stdlib.h>
@@ -64,17 +65,22 @@ static int apply_one(struct edit *x, const char *text, struct cl_err *e)
 /* What stands there, if it is ours: what somebody else wrote is not carried over. */
 static int start_from_old(struct edit *x, struct cl_err *e)
 {
+	bool undone = false;
+
 	store_labels_release(&x->old);
 	json_decref(x->labels);
 	x->labels = NULL;
-	if (store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e))
+	if (store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e) ||
+		(x->found &&
+			store_labels_undone(x->k.store, x->x->id, x->old.created_at, &undone, e)))
 		return -1;
-	if (x->found && seal_labels_verify(x->signer.public_key, &x->old))
+	if (x->found && !undone && seal_labels_verify(x->signer.public_key, &x->old))
 		x->labels = json_loads(x->old.labels, JSON_REJECT_DUPLICATES, NULL);
 	else if (x->found)
 		cl_warn(x->c,
-			"what was stored of the labels of '%s' was not signed by this hub, and is "
-			"dropped",
+			"what was stored of the labels of '%s' was not signed by this hub, or is "
+			"older "
+			"than their last change, and is dropped",
 			x->x->id);
 	if (!json_is_object(x->labels)) {
 		json_decref(x->labels);

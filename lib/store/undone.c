@@ -45,3 +45,22 @@ int store_lease_undone(struct store *s, const char *id, bool *end, struct cl_err
 	db_text(st, ":id", id);
 	return db_step(s, st, end, e);
 }
+
+int store_labels_undone(
+	struct store *s, const char *executor, int64_t created_at, bool *end, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+
+	*end = false;
+	if (db_prepare(s,
+		    "SELECT at FROM audit WHERE entity_id = :id AND action = 'executor.labels'"
+		    " ORDER BY seq DESC LIMIT 1",
+		    &st, e))
+		return -1;
+	db_text(st, ":id", executor);
+	if (db_step(s, st, &row, e))
+		return -1;
+	*end = row && sqlite3_column_int64(st, 0) != created_at;
+	return 0;
+}

@@ -17,6 +17,12 @@
  * Both are of one moment, so that what is revoked meanwhile is neither.
  */
 int store_grant_undone(struct store *s, const char *id, bool *end, bool *word, struct cl_err *e);
+/*
+ * The trail's last word on an executor's labels is of another time than the row, which was made at
+ * created_at: an older one was put back.
+ */
+int store_labels_undone(
+	struct store *s, const char *executor, int64_t created_at, bool *end, struct cl_err *e);
 /* The lease's row is live, and the trail says that it was taken back whole. */
 int store_lease_undone(struct store *s, const char *id, bool *end, struct cl_err *e);
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/audit.h"
+#include "store/undone.h"
 #include "work/public.h"
 
 #include <stdlib.h>
@@ -97,15 +98,28 @@ static bool lay_over(const unsigned char *pub, const struct store_labels *l, str
 	return true;
 }
 
+/* The same where it is not an older row that was put back. */
+static int lay_current(struct store *s, const unsigned char *pub, const struct store_labels *l,
+	struct sec_labels *out, bool *forged, struct cl_err *e)
+{
+	if (store_labels_undone(s, l->executor_id, l->created_at, forged, e))
+		return -1;
+	*forged = *forged || !lay_over(pub, l, out);
+	return 0;
+}
+
+struct signing {
+	struct store *s;
+	const struct work_fleet *f;
+};
+
 static int take_labels(const struct store_labels *l, void *arg, struct cl_err *e)
 {
-	const struct work_fleet *f = arg;
-	struct work_node *n = node_of(f, l->executor_id);
+	const struct signing *t = arg;
+	struct work_node *n = node_of(t->f, l->executor_id);
 
-	(void)e;
-	if (n)
-		n->forged = !lay_over(f->known ? f->pub : NULL, l, &n->labels);
-	return 0;
+	return n ? lay_current(t->s, t->f->known ? t->f->pub : NULL, l, &n->labels, &n->forged, e)
+		 : 0;
 }
 
 static bool contains(const struct cfg_executor *x)
@@ -139,9 +153,11 @@ int work_fleet_look(
 
 int work_fleet_sign(struct store *s, const char *hub_dir, struct work_fleet *f, struct cl_err *e)
 {
+	struct signing t = {s, f};
+
 	if (work_public(hub_dir, f->pub, &f->known, e))
 		return -1;
-	return store_labels_each(s, take_labels, f, e);
+	return store_labels_each(s, take_labels, &t, e);
 }
 
 int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, int64_t now,
@@ -161,9 +177,7 @@ int work_labels_by(struct store *s, const unsigned char *pub, const char *execut
 	*forged = false;
 	if (store_labels_get(s, executor, &row, &found, e))
 		return -1;
-	if (found)
-		*forged = !lay_over(pub, &row, out);
-	return 0;
+	return found ? lay_current(s, pub, &row, out, forged, e) : 0;
 }
 
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
