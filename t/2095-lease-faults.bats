@@ -102,6 +102,24 @@ renew_after() {
 	[ "$faults" -gt 3 ]
 }
 
+release_after() {
+	local state
+	whole || return 1
+	state=$(sql 'SELECT state FROM lease')
+	[ "$state" = live ] || [ "$state" = released ] || return 1
+	[ "$status" != 0 ] || same "$state" released || return 1
+	same "$(cloop hub audit list --action secret.release --json | wc -l)" "$([ "$state" = live ] && echo 0 || echo 1)" || return 1
+	"$BUILD_DIR/t/lib/leasetool" release "$hub/.cloop/state.db" "$LEASE" || return 1
+	same "$(sql 'SELECT state FROM lease')" released || return 1
+	same "$(cloop hub audit list --action secret.release --json | wc -l)" 1
+}
+
+@test "release, killed at every write: the lease and its audit row are one" {
+	after() { release_after; }
+	each_fault write kill "$BUILD_DIR/t/lib/leasetool" release "$hub/.cloop/state.db" "$LEASE"
+	[ "$faults" -gt 3 ]
+}
+
 # Status 1 says that the grant is revoked and its holder has not answered: the test is no holder.
 revoke_after() {
 	local revoked taking
