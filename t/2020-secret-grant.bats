@@ -582,33 +582,39 @@ typed() {
 	vars
 	# Nobody has it.
 	why deploy-pat
-	typed && delivered deploy-pat
+	typed
+	delivered deploy-pat
 	why app-env
-	typed && delivered app-env
+	typed
+	delivered app-env
 	# For somebody else, with a list that nothing enforces, and over.
 	cloop secret delete deploy-pat > /dev/null
 	pat
 	g=$(granted deploy-pat --to project:/srv/other --repos 'a/b' --permissions contents:write --branches 'x/*')
 	why deploy-pat
 	same "$(grep -c 'fix: cloop secret grant deploy-pat' <<< "$output")" 2
-	typed && delivered deploy-pat
+	typed
+	delivered deploy-pat
 	cloop secret delete deploy-pat > /dev/null
 	pat
 	g=$(granted deploy-pat --to "project:$odd" --repos 'a/b' --permissions contents:write --branches 'x/*')
 	why deploy-pat
 	has "$output" "fix: cloop secret grant edit $g --branches ''"
-	typed && delivered deploy-pat
+	typed
+	delivered deploy-pat
 	for g in $(cloop secret grants --secret deploy-pat --json | jq -r .id); do cloop secret revoke "$g" > /dev/null; done
 	why deploy-pat
 	same "$status" 1
 	has "$output" "was revoked at"
-	typed && delivered deploy-pat
+	typed
+	delivered deploy-pat
 	cloop secret delete app-env > /dev/null
 	vars
 	g=$(granted app-env --to "project:$odd" --ttl 1h)
 	sqlite3 "$hub/.cloop/state.db" "UPDATE \"grant\" SET revoked_at = 1000, revoked_by = 'x' WHERE id = '$g'"
 	why app-env
-	typed && delivered app-env
+	typed
+	delivered app-env
 	# A row that somebody put in: that it is taken out is all there is to do.
 	cloop secret delete app-env > /dev/null
 	vars
@@ -624,6 +630,7 @@ typed() {
 	typed
 	why cluster
 	has "$output" "cloop hub grant unguarded"
-	typed && delivered cluster
+	typed
+	delivered cluster
 	[ ! -e "$D/ran" ]
 }

@@ -282,14 +282,15 @@ alone() {
 	revoking=$!
 	taking() { [ "$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT state FROM lease_grant WHERE grant_id = '$pat'")" = taking ]; }
 	until_ok taking
-	# Until it has said what stands it takes any number of them.
-	over() { ! kill -INT "$revoking" 2> /dev/null; }
-	until_ok over
+	# Once it waits for nothing but the holder.
+	waits() { [ $((0x$(awk '/^SigCgt/ { print $2 }' "/proc/$revoking/status") & 2)) = 2 ]; }
+	until_ok waits
+	kill -INT "$revoking"
 	st=0
 	wait "$revoking" || st=$?
 	kill -CONT "$shim"
-	[ "$st" = 1 ] || [ "$st" = 130 ]
-	[ "$st" = 130 ] || has "$(cat "$T/out")" "revoke_pending"
+	same "$st" 1
+	has "$(cat "$T/out")" "revoke_pending"
 	until_ok has_logged "$id" gone
 	touch "$P/go"
 	until_ok ended "$id"
