@@ -76,7 +76,8 @@ int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id,
 		" answered_at = 0, result = NULL WHERE %s AND state <> 'superseded' AND action IS"
 		" NOT 'kill' AND (state = 'taking' OR EXISTS (SELECT 1 FROM lease l JOIN handle x"
 		" ON x.id = l.sandbox WHERE l.seq = lease_grant.lease AND x.state = 'live'))",
-		grant_id ? "grant_id = :id" : "lease = (SELECT seq FROM lease WHERE id = :id)");
+		grant_id ? "grant_id = :id"
+			 : "lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")");
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s, sql, &st, e))
@@ -111,7 +112,8 @@ int store_lease_ask(struct store *s, const char *id, int64_t at, int64_t *n, str
 
 	if (db_prepare(s,
 		    "UPDATE lease_grant SET state = 'taking', action = 'scrub', asked_at = :at"
-		    " WHERE state = 'held' AND lease = (SELECT seq FROM lease WHERE id = :id)",
+		    " WHERE state = 'held' AND lease = (SELECT seq FROM lease WHERE " LEASE_IS(
+			    ":id") ")",
 		    &st, e))
 		return -1;
 	db_int(st, ":at", at);

@@ -38,7 +38,8 @@ int store_lease_undone(struct store *s, const char *id, bool *end, struct cl_err
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
-		    "SELECT 1 FROM audit a JOIN lease l ON l.id = :id AND l.state = 'live'"
+		    "SELECT 1 FROM audit a JOIN lease l ON l.seq = lease_seq(:id) AND l.id = :id"
+		    " AND l.state = 'live'"
 		    " WHERE a.entity_id = :id AND " OF_ENTITY " AND a.action = 'lease.revoke_sent'",
 		    &st, e))
 		return -1;

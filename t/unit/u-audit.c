@@ -315,3 +315,36 @@ void test_audit__filters(void)
 	}
 	gone(s);
 }
+
+static int keep_detail(const struct store_audit *a, void *arg, struct cl_err *e)
+{
+	(void)e;
+	cl_buf_adds(arg, a->detail);
+	return 0;
+}
+
+/* Others word a reason or an error; everything else is ours. */
+void test_audit__a_credential_in_a_reason_is_taken_out(void)
+{
+	static const char token[] = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
+	const struct store_audit_filter all = {0};
+	cleanup_buf struct cl_buf got = CL_BUF_INIT;
+	cleanup_free char *reason = cl_asprintf("leaked: %s in a chat", token);
+	json_t *d = json_pack("{s:s, s:s, s:i}", "reason", reason, "error", token, "n", 7);
+	struct store_audit_row row = {.actor = "uid:0", .action = "test.row", .detail = d};
+	struct store *s = fresh();
+	struct store_chain chain;
+	struct cl_err e;
+
+	CHECK_INT(store_audit_add(s, 1700000000000, &row, &e), 0);
+	CHECK_STR(json_string_value(json_object_get(d, "error")), token);
+	CHECK_INT(store_audit_each(s, &all, keep_detail, &got, &e), 0);
+	CHECK(!strstr(got.p, "0123456789abcdefghij"));
+	CHECK_HAS(got.p, "leaked: ");
+	CHECK_HAS(got.p, " in a chat");
+	CHECK_HAS(got.p, "\"n\":7");
+	CHECK_INT(store_audit_verify(s, 0, "", &chain, &e), 0);
+	CHECK(!chain.broken);
+	json_decref(d);
+	gone(s);
+}
