@@ -91,7 +91,8 @@ on_host() { host ip link show dev "$1" > /dev/null 2>&1; }
 	exits 0 run_in -- cat /sys/class/net/eth1/flags
 	same "$output" 0x1003
 	exits 0 run_in -- sh -c 'ip -4 addr show eth1 | grep -o "inet [0-9./]*"; nc -w 20 172.31.99.1 7777 < /dev/null; env | grep -e INTERFACES -e bench; ls /sys/class/net | xargs
-		cat /sys/class/net/cap0/mtu /proc/sys/net/ipv4/ip_forward; grep CapEff /proc/self/status; ls -A /.cloop; nc -w 20 10.4.5.6 443 < /dev/null || echo "no private"'
+		cat /sys/class/net/cap0/mtu /proc/sys/net/ipv4/ip_forward; grep CapEff /proc/self/status; ls -A /.cloop | grep -vx go; nc -w 20 10.4.5.6 443 < /dev/null || echo "no private"'
+	# What it waited for, go, is taken away at about the moment in which it starts.
 	same "$output" "inet 172.31.99.200/24
 board says hello
 CLOOP_HOST_INTERFACES=capture,dut
