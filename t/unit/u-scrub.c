@@ -97,6 +97,14 @@ void test_value__too_short_or_a_placeholder(void)
 	CHECK(scrub_add(s, "eight888", 8));
 }
 
+void test_value__that_only_begins_like_a_placeholder(void)
+{
+	check("[redacted", "a [redacted b", "a [redacted] b");
+	check("[redacted]-4711", "a [redacted]-4711 b", "a [redacted] b");
+	check("<redacted-4711", "a <redacted-4711 b", "a [redacted] b");
+	check("<redacted>\nand-the-next-4711>", "x and-the-next-4711>", "x [redacted]");
+}
+
 void test_stream__holds_only_what_may_be_a_beginning(void)
 {
 	cleanup_scrub struct scrub *s = scrub_new(true);

@@ -186,12 +186,18 @@ static void learn_lines(struct scrub *s, const char *p, size_t len)
 	}
 }
 
+/* "[redacted]", "<redacted: ...>": all of it, for a secret may begin so. */
+static bool placeholder(const char *p, size_t len)
+{
+	return len > 9 && (*p == '[' || *p == '<') && !strncasecmp(p + 1, "redacted", 8) &&
+	       memchr(p, *p == '[' ? ']' : '>', len) == p + len - 1;
+}
+
 bool scrub_add(struct scrub *s, const void *value, size_t len)
 {
 	const char *p = trimmed(value, &len);
 
-	if (len < SCRUB_MIN || len > SCRUB_VALUE_MAX || !strncasecmp(p, "[redacted", 9) ||
-		!strncasecmp(p, "<redacted", 9))
+	if (len < SCRUB_MIN || len > SCRUB_VALUE_MAX || placeholder(p, len))
 		return false;
 	learn(s, p, len);
 	if (memchr(p, '\n', len))
