@@ -90,10 +90,12 @@ unrevoke() {
 	denied secret.lease "as the audit trail has it"
 	exits 1 cloop secret why --project "$ours" sa
 	has "$output" "as the audit trail has it"
+	fix=$(sed -n 's/^      fix: //p' <<< "$output")
 	has "$(cloop secret grants)" "FORGED, never delivered"
 	same "$(cloop secret grants --json | jq -r "select(.id == \"$ga\") | .signature")" forged
-	# What was said to help does.
-	exits 1 cloop secret revoke "$ga" --wait 0
+	# What was said to help does, as it stands.
+	same "$fix" "cloop secret revoke $ga"
+	exits 1 bash -c "$fix --wait 0"
 	exits 0 cloop secret lease --project "$ours" --json
 	same "$(jq -c .refused <<< "$output")" "[]"
 	# Nobody's end is another grant's.
@@ -124,7 +126,7 @@ unrevoke() {
 	sql "UPDATE lease SET state = 'live', ended_at = 0, ended_by = NULL, reason = NULL;
 		UPDATE lease_grant SET state = 'held', action = NULL, asked_at = 0"
 	exits 1 renew "$lease"
-	same "$(jq -r .error.code <<< "$output")" lease_over
+	same "$(jq -r '.error | .code, .remediation' <<< "$output" | xargs)" "lease_over cloop secret revoke $lease"
 	denied secret.renew "as the audit trail has it"
 	# The grant itself is as good as it was.
 	exits 0 take

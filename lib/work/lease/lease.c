@@ -194,9 +194,9 @@ static bool is_ours(struct lease_case *d, struct lease_aimed *a, struct cl_err *
 		return true;
 	(void)cl_fail(why, CL_EREFUSED,
 		"the grant was revoked, as the audit trail has it, and its row does not say so: it "
-		"was put back by a process that writes to state.db");
+		"was put back by a process without the key; find out who writes to that file");
 	(void)cl_slug(why, "forged_grant");
-	(void)cl_fix(why, "cloop secret revoke %s, and find out who writes to state.db", a->row.id);
+	(void)cl_fix(why, "cloop secret revoke %s", a->row.id);
 	return false;
 }
 

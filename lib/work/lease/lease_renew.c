@@ -84,7 +84,7 @@ static int deny(struct renewal *r, struct cl_err *e)
 	struct cl_err failed;
 	json_t *detail;
 
-	(void)cl_fix(e, "cloop secret revoke %s, and find out who writes to state.db", r->row.id);
+	(void)cl_fix(e, "cloop secret revoke %s", r->row.id);
 	detail = json_pack("{s:s, s:s, s:o, s:o, s:s}", "decision", "deny", "lease_id", r->row.id,
 		"project_id", cl_json_string(r->row.project), "asked_for",
 		cl_json_string(h && h->project ? h->project : ""), "reason", e->msg);
@@ -107,7 +107,7 @@ static int is_ours(struct renewal *r, struct cl_err *e)
 			 !same_text(h->executor, r->row.executor_id))) {
 		(void)cl_fail(e, CL_EREFUSED,
 			"the lease %s is not of who asks for it: its run, project or executor were "
-			"altered in state.db",
+			"altered in state.db; find out who writes to that file",
 			r->row.id);
 		(void)cl_slug(e, "forged_lease");
 		return deny(r, e);
@@ -118,7 +118,7 @@ static int is_ours(struct renewal *r, struct cl_err *e)
 		return 0;
 	(void)cl_fail(e, CL_EREFUSED,
 		"the lease %s was taken back, as the audit trail has it, and its row does not say "
-		"so: it was put back by a process that writes to state.db",
+		"so: it was put back; find out who writes to state.db",
 		r->row.id);
 	(void)cl_slug(e, "lease_over");
 	return deny(r, e);
