@@ -37,6 +37,17 @@ spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 	exits 125 cloop run -p "$P" -- true
 	has "$stderr" "capabilities.interfaces in .cloop/sandbox.yaml names 'eth1', and the project holds no host_interface grant"
 	has "$stderr" "fix: take 'eth1' out, or: cloop secret grant SECRET --to project:$P --interfaces eth1"
+	# Whoever wrote the project's file has no say in what is typed.
+	spec 'capabilities: {devices: ["a;reboot;$(b)"]}'
+	exits 125 cloop run -p "$P" -- true
+	has "$stderr" "or: cloop secret grant SECRET --to project:$P --devices 'a;reboot;\$(b)'"
+	for odd in '*' 'tty?0' 'serial0,disk'; do
+		spec "capabilities: {devices: [\"$odd\"]}"
+		exits 125 cloop run -p "$P" -- true
+		has "$stderr" "capabilities.devices in .cloop/sandbox.yaml names '$odd'"
+		has "$stderr" "out of .cloop/sandbox.yaml"
+		lacks "$stderr" "cloop secret grant"
+	done
 }
 
 @test "the journal's columns stand, with and without a run" {

@@ -2,6 +2,7 @@
 /* Steps 1 to 4 and 6 of a run: everything that is decided before anything is touched. */
 #include "run.h"
 #include "base/mem.h"
+#include "policy/secret/secret_lease.h"
 #include "store/audit.h"
 #include "store/fleet.h"
 #include "store/journal.h"
@@ -107,11 +108,8 @@ static int refuse(struct cl_err *e, const char *constraint, const char *fix, con
 static int not_granted(const struct run_plan *p, const char *key, const char *kind,
 	const char *name, struct cl_err *e)
 {
-	char fix[600];
+	cleanup_free char *fix = sec_grant_named(name, key, "SECRET", p->project);
 
-	(void)snprintf(fix, sizeof(fix),
-		"take '%s' out, or: cloop secret grant SECRET --to project:%.400s --%s %s", name,
-		p->project, key, name);
 	(void)refuse(e, key, fix,
 		"capabilities.%s in .cloop/sandbox.yaml names '%s', and the project holds no %s "
 		"grant",

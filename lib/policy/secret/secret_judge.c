@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "policy/secret/secret_kube.h"
 #include "policy/secret/secret_lease.h"
+#include "policy/secret/secret_pattern.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -56,6 +57,17 @@ char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r)
 	if (g->constraints->writable)
 		cl_buf_adds(&b, " --writable");
 	return cl_buf_detach(&b);
+}
+
+char *sec_grant_named(const char *name, const char *option, const char *secret, const char *project)
+{
+	cleanup_free char *to = cl_asprintf("project:%s", project);
+	cleanup_free char *subject = cl_shell_word(to), *word = cl_shell_word(name);
+
+	if (sec_has_wildcard(name) || strchr(name, ','))
+		return cl_asprintf("take %s out of .cloop/sandbox.yaml", word);
+	return cl_asprintf("take '%s' out, or: cloop secret grant %s --to %s --%s %s", name, secret,
+		subject, option, word);
 }
 
 /* What ended it, for people; the store's own word where that is none of them. */

@@ -46,6 +46,13 @@ void sec_reasons_release(struct sec_reasons *r);
  * everybody, too.
  */
 char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r);
+/*
+ * What mends that a project's file names hardware that nobody lends it: `option` is "devices" or
+ * "interfaces", `secret` one that has it. The name is of whoever wrote that file: one that a grant
+ * would take for a pattern or for several is in no command. Owned.
+ */
+char *sec_grant_named(
+	const char *name, const char *option, const char *secret, const char *project);
 
 /*
  * Everything that stands in the way before the payload is opened: subject, revocation,

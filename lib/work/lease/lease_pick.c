@@ -90,9 +90,7 @@ static int refuse(
 	const struct lease_case *c, const struct hardware *h, const char *name, struct cl_err *e)
 {
 	const struct sec_refused *r = refused(&c->lease, h->kind);
-	cleanup_free char *to =
-		cl_asprintf("project:%s", c->who.project ? c->who.project : "PROJECT");
-	cleanup_free char *subject = cl_shell_word(to), *word = cl_shell_word(name);
+	cleanup_free char *fix = NULL;
 	char slug[48];
 
 	(void)snprintf(slug, sizeof(slug), "%.*s_not_granted", (int)strlen(h->word) - 1, h->word);
@@ -105,8 +103,9 @@ static int refuse(
 	(void)cl_constraint(e, h->word);
 	if (r && r->error.fix[0])
 		return cl_fix(e, "%s", r->error.fix);
-	return cl_fix(e, "take '%s' out, or: cloop secret grant %s --to %s --%s %s", name,
-		stocked_by(c, h, name), subject, h->word, word);
+	fix = sec_grant_named(
+		name, h->word, stocked_by(c, h, name), c->who.project ? c->who.project : "PROJECT");
+	return cl_fix(e, "%s", fix);
 }
 
 int lease_picked(const struct lease_case *c, struct cl_err *e)
