@@ -26,6 +26,8 @@ pasted() {
 @test "in each place of cloop secret" { pasted cloop-secret 300; }
 @test "in each place of cloop hub" { pasted cloop-hub 100; }
 @test "in each place of cloop executor" { pasted cloop-executor 100; }
+@test "in each place of cloop project" { pasted cloop-project 24; }
+@test "in each place of cloop runs" { pasted cloop-runs 60; }
 
 @test "what is kept of a text that has one is without it, and nothing is refused for it" {
 	local t=ghp_Q7r8s9T0u1V2w3X4y5Z6a7B8c9D0e1F2g3H4

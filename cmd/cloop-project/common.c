@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "project.h"
+#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/audit.h"
@@ -103,9 +104,11 @@ int project_audit(struct project_cmd *p, const char *action, const char *path, j
 int project_deny(struct project_cmd *p, const char *action, const char *path, int rule,
 	const struct cl_err *why)
 {
+	/* There may be no such directory: people paste tokens as paths. */
+	cleanup_free char *said = cp_redact(path);
 	struct cl_err ignored;
 
-	(void)project_audit(p, action, path,
+	(void)project_audit(p, action, said,
 		json_pack("{s:s, s:i, s:o}", "decision", "deny", "rule", rule, "reason",
 			cl_json_string(why->msg)),
 		&ignored);
