@@ -44,6 +44,11 @@ pasted() {
 		exits 65 cloop secret grant app --to "$to"
 		has "$stderr" "--to has the form of a credential"
 	done
+	# A project that is here may be called like one, and what why says can be typed.
+	mkdir -p "$D/sk-learn-pipelines-2024"
+	exits 1 cloop secret why -p "$D/sk-learn-pipelines-2024" app
+	exits 0 bash -c "$(sed -n 's/^      fix: //p' <<< "$output" | head -n 1)"
+	exits 0 cloop secret why -p "$D/sk-learn-pipelines-2024" app
 	exits 65 cloop secret grant app --to any --scope "$t"
 	exits 65 cloop secret lease --executor "$t"
 	has "$stderr" "--executor has the form of a credential"
