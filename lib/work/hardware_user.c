@@ -53,9 +53,13 @@ void hardware_user(uid_t uid, gid_t gid, struct sec_user *who, gid_t **groups)
 	who->groups = *groups;
 }
 
-/* What lets that user open it. A group is joined by name, and only by an account that has one. */
-static int let_in(const char *source, const struct sec_inside *host, uid_t uid, struct cl_err *e)
+/*
+ * What lets that user open it. A group is joined by name, and only by an account that has one; not for
+ * a part of a disk, whose group opens every disk.
+ */
+static int let_in(const char *source, const struct sys_device *node, uid_t uid, struct cl_err *e)
 {
+	const struct sec_inside *host = &node->host;
 	struct passwd pw, *account = NULL;
 	struct group gr, *group = NULL;
 	cleanup_free char *path = NULL;
@@ -63,7 +67,7 @@ static int let_in(const char *source, const struct sec_inside *host, uid_t uid, 
 
 	if (getpwuid_r(uid, &pw, buf, sizeof(buf), &account))
 		account = NULL;
-	if (host->gid && host->mode & 0060 && account &&
+	if (!node->node.block && host->gid && host->mode & 0060 && account &&
 		!getgrgid_r(host->gid, &gr, members, sizeof(members), &group) && group)
 		return cl_fix(e, "usermod -aG %s %s", group->gr_name, account->pw_name);
 	path = cl_shell_word(source);
@@ -81,5 +85,5 @@ int hardware_inside(const struct sys_device *node, const char *source, enum sec_
 	(void)cl_fail(e, CL_EREFUSED,
 		"'%s' is %u:%u with mode %04o, and the sandbox's user %u could not open it", source,
 		host->uid, host->gid, host->mode, (unsigned)who->uid);
-	return let_in(source, host, who->uid, e);
+	return let_in(source, node, who->uid, e);
 }
