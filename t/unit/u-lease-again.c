@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* Who lends again and again reads the grants once, and never misses that somebody wrote. */
 #include "lease-fixture.h"
+#include "store/db.h"
+#include "store/undone.h"
+#include "work/lease/revoke.h"
 
 static bool same(struct store *s, const struct store_mark *before)
 {
@@ -226,5 +229,50 @@ void test_lease_again__the_trail_holds(void)
 	CHECK_INT(store_audit_verify(k.store, 0, "", &chain, &e), 0);
 	CHECK(!chain.broken);
 	CHECK_INT(chain.rows, 10);
+	hub_gone(&k);
+}
+
+/* ---- by id ---- */
+
+/* Rows that were looked at one after the other, by every statement that is kept. */
+static int scanned(struct store *s)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < DB_KEPT; i++)
+		if (s->kept[i].st)
+			n += sqlite3_stmt_status(s->kept[i].st, SQLITE_STMTSTATUS_FULLSCAN_STEP, 1);
+	return n;
+}
+
+void test_lease_again__nobody_looks_through_all_of_them_for_one(void)
+{
+	const struct lease_actor who = {"cli:root", NOW};
+	struct keyed k;
+	struct cl_err e;
+	bool was, asked, end;
+	int64_t n;
+	char a[40];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "planted-1");
+	hub_grant(&k, "one", "project:/srv/app", "{}", NOW + HOUR, a);
+	for (int i = 0; i < 20; i++) {
+		cleanup_held struct lease *other = hub_take(&k, "/srv/app");
+		cleanup_lease_row struct store_lease l = STORE_LEASE_INIT;
+
+		if (i < 19)
+			continue;
+		(void)scanned(k.store);
+		CHECK_INT(store_lease_get(k.store, other->id, &l, &e), 0);
+		CHECK_INT(store_lease_undone(k.store, l.id, &end, &e), 0);
+		CHECK_INT(store_lease_ask(k.store, l.id, NOW, &n, &e), 0);
+		CHECK_INT(n, 1);
+		CHECK_INT(revoke_lease(k.store, &l, &who, "kill", NULL, dir, &was, &asked, &e), 0);
+		CHECK(was && asked);
+		CHECK_INT(store_lease_undone(k.store, l.id, &end, &e), 0);
+		CHECK(!end);
+		CHECK_INT(scanned(k.store), 0);
+	}
 	hub_gone(&k);
 }
