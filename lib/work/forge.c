@@ -123,7 +123,7 @@ static void drop_last(struct forge_lefts *l)
 static int read_lines(
 	const struct cl_buf *out, struct forge_lefts *l, struct answer_line *json, struct cl_err *e)
 {
-	const char *p = out->len ? out->p : "", *end;
+	const char *p = out->p, *end;
 
 	for (; (end = memchr(p, '\n', (size_t)(out->p + out->len - p))); p = end + 1) {
 		size_t n = (size_t)(end - p);
