@@ -174,6 +174,13 @@ unrevoke() {
 	cloop executor labels container zone=x > /dev/null
 	exits 0 take
 	has "$output" b-one
+	# Who wants just what was put back is not told that nothing changed.
+	cloop executor labels container zone- > /dev/null
+	sql "DELETE FROM executor_labels; INSERT INTO executor_labels SELECT * FROM kept"
+	exits 0 cloop executor labels container zone=x --json
+	same "$(jq .changed <<< "$output")" true
+	exits 0 take
+	has "$output" b-one
 	sql "DROP TABLE kept"
 }
 

@@ -19,8 +19,8 @@ struct edit {
 	const struct cfg_executor *x;
 	struct seal_signer signer;
 	struct store_labels old;
-	bool found;
-	json_t *labels; /* as they will be stored */
+	bool found, undone; /* old: undone: an older one that was put back */
+	json_t *labels;     /* as they will be stored */
 	bool changed;
 };
 
@@ -65,16 +65,15 @@ static int apply_one(struct edit *x, const char *text, struct cl_err *e)
 /* What stands there, if it is ours: what somebody else wrote is not carried over. */
 static int start_from_old(struct edit *x, struct cl_err *e)
 {
-	bool undone = false;
-
+	x->undone = false;
 	store_labels_release(&x->old);
 	json_decref(x->labels);
 	x->labels = NULL;
 	if (store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e) ||
-		(x->found &&
-			store_labels_undone(x->k.store, x->x->id, x->old.created_at, &undone, e)))
+		(x->found && store_labels_undone(
+				     x->k.store, x->x->id, x->old.created_at, &x->undone, e)))
 		return -1;
-	if (x->found && !undone && seal_labels_verify(x->signer.public_key, &x->old))
+	if (x->found && !x->undone && seal_labels_verify(x->signer.public_key, &x->old))
 		x->labels = json_loads(x->old.labels, JSON_REJECT_DUPLICATES, NULL);
 	else if (x->found)
 		cl_warn(x->c,
@@ -126,7 +125,7 @@ static int write_once(struct edit *x, bool *won, struct cl_err *e)
 	cleanup_txn struct store_txn t = {0};
 
 	*won = true;
-	x->changed = !x->found || strcmp(row.labels, x->old.labels) != 0 ||
+	x->changed = !x->found || x->undone || strcmp(row.labels, x->old.labels) != 0 ||
 		     !seal_labels_verify(x->signer.public_key, &x->old);
 	if (!x->changed)
 		return 0;
