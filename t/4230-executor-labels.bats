@@ -97,8 +97,8 @@ labels() { cloop executor labels "$1" --json | jq -c .labels; }
 		cloop executor labels box "k$i=v" > /dev/null 2> "$D/err.$i" 3>&- &
 	done
 	wait
-	same "$(labels box | jq length)" 8
 	same "$(cat "$D"/err.*)" ""
+	same "$(labels box | jq length)" 8
 	exits 0 cloop hub audit verify
 }
 

@@ -62,16 +62,27 @@ static int apply_one(struct edit *x, const char *text, struct cl_err *e)
 	return 0;
 }
 
+/* The row and what the trail says of it, of one moment: nobody is called a forger who was faster. */
+static int read_old(struct edit *x, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+
+	x->undone = false;
+	store_labels_release(&x->old);
+	if (store_begin(x->k.store, &t, e) ||
+		store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e) ||
+		(x->found && store_labels_undone(
+				     x->k.store, x->x->id, x->old.created_at, &x->undone, e)))
+		return -1;
+	return store_commit(&t, e);
+}
+
 /* What stands there, if it is ours: what somebody else wrote is not carried over. */
 static int start_from_old(struct edit *x, struct cl_err *e)
 {
-	x->undone = false;
-	store_labels_release(&x->old);
 	json_decref(x->labels);
 	x->labels = NULL;
-	if (store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e) ||
-		(x->found && store_labels_undone(
-				     x->k.store, x->x->id, x->old.created_at, &x->undone, e)))
+	if (read_old(x, e))
 		return -1;
 	if (x->found && !x->undone && seal_labels_verify(x->signer.public_key, &x->old))
 		x->labels = json_loads(x->old.labels, JSON_REJECT_DUPLICATES, NULL);
