@@ -93,6 +93,9 @@ unrevoke() {
 	fix=$(sed -n 's/^      fix: //p' <<< "$output")
 	has "$(cloop secret grants)" "FORGED, never delivered"
 	same "$(cloop secret grants --json | jq -r "select(.id == \"$ga\") | .signature")" forged
+	# Nor does an edit of it make a grant that was never revoked.
+	exits 1 cloop secret grant edit "$ga" --env-keys A2
+	has "$stderr" "as the audit trail has it"
 	# What was said to help does, as it stands.
 	same "$fix" "cloop secret revoke $ga"
 	exits 1 bash -c "$fix --wait 0"
