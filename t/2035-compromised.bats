@@ -187,6 +187,29 @@ unrevoke() {
 	sql "DROP TABLE kept"
 }
 
+@test "labels of the configuration that were laid over do not come back when what lay over them is broken" {
+	printf 'executors: {container: {enabled: true, id: container, image: bb, labels: {zone: x}}}\nsecrets: {key_file: %s}\n' \
+		"$hub/cloop-secret-key" > "$hub/.cloop/config.yaml"
+	granted sb --to label:zone=x >/dev/null
+	exits 0 take
+	has "$output" b-one
+	for broken in "UPDATE executor_labels SET signature = '00'" "DELETE FROM executor_labels"; do
+		cloop executor labels container zone=y >/dev/null
+		exits 0 take
+		lacks "$output" b-one
+		sql "$broken"
+		exits 0 take
+		lacks "$output" b-one
+	done
+	# Until somebody says that there are none, whether or not a row of them is left to clear.
+	exits 0 cloop executor labels container --clear
+	exits 0 take
+	has "$output" b-one
+	exits 0 cloop executor labels container --clear --json
+	same "$(jq .changed <<< "$output")" false
+	exits 0 cloop hub audit verify
+}
+
 @test "who takes the end out of the audit trail too breaks its chain" {
 	exits 0 cloop secret revoke "$ga" --wait 0
 	exits 0 cloop hub audit verify

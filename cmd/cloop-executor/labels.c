@@ -2,6 +2,7 @@
 /* Showing labels, and taking the stored ones away, need no key (DECISIONS K9); setting does. */
 #include "executor.h"
 #include "base/mem.h"
+#include "store/undone.h"
 
 #include <string.h>
 
@@ -52,12 +53,16 @@ static int clear(struct cl_ctx *c, struct cl_err *e)
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
 	cleanup_txn struct store_txn t = {0};
 	struct work_node *n;
-	bool was;
+	bool was, undone = false;
 
 	if (fleet_cmd_open(c, STORE_RW, &f, e) || fleet_cmd_node(c, &f, &n, e) ||
 		store_begin(f.store, &t, e) || store_labels_delete(f.store, n->x->id, &was, e) ||
-		(was && fleet_audit(&f, "executor.labels", n->x->id, NULL,
-				json_pack("{s:n}", "after"), e)) ||
+		(!was && store_labels_undone(f.store, n->x->id, 0, &undone, e)))
+		return -1;
+	/* Of labels that somebody took away nobody has said so yet. */
+	was = was || undone;
+	if ((was && fleet_audit(&f, "executor.labels", n->x->id, NULL, json_pack("{s:n}", "after"),
+			    e)) ||
 		store_commit(&t, e))
 		return -1;
 	if (c->json)

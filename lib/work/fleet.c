@@ -98,16 +98,6 @@ static bool lay_over(const unsigned char *pub, const struct store_labels *l, str
 	return true;
 }
 
-/* The same where it is not an older row that was put back. */
-static int lay_current(struct store *s, const unsigned char *pub, const struct store_labels *l,
-	struct sec_labels *out, bool *forged, struct cl_err *e)
-{
-	if (store_labels_undone(s, l->executor_id, l->created_at, forged, e))
-		return -1;
-	*forged = *forged || !lay_over(pub, l, out);
-	return 0;
-}
-
 struct signing {
 	struct store *s;
 	const struct work_fleet *f;
@@ -118,7 +108,8 @@ static int take_labels(const struct store_labels *l, void *arg, struct cl_err *e
 	const struct signing *t = arg;
 	struct work_node *n = node_of(t->f, l->executor_id);
 
-	return n ? lay_current(t->s, t->f->known ? t->f->pub : NULL, l, &n->labels, &n->forged, e)
+	return n ? work_labels_by(t->s, t->f->known ? t->f->pub : NULL, l->executor_id, &n->labels,
+			   &n->forged, e)
 		 : 0;
 }
 
@@ -168,16 +159,31 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 	return work_fleet_sign(s, hub_dir, out, e);
 }
 
-int work_labels_by(struct store *s, const unsigned char *pub, const char *executor,
+#define LOOKS 3
+
+/* *forged: also where it is an older row that was put back, or gone without a word. */
+static int lay_current(struct store *s, const unsigned char *pub, const char *executor,
 	struct sec_labels *out, bool *forged, struct cl_err *e)
 {
 	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
 	bool found;
 
-	*forged = false;
-	if (store_labels_get(s, executor, &row, &found, e))
+	if (store_labels_get(s, executor, &row, &found, e) ||
+		store_labels_undone(s, executor, found ? row.created_at : 0, forged, e))
 		return -1;
-	return found ? lay_current(s, pub, &row, out, forged, e) : 0;
+	*forged = *forged || (found && !lay_over(pub, &row, out));
+	return 0;
+}
+
+int work_labels_by(struct store *s, const unsigned char *pub, const char *executor,
+	struct sec_labels *out, bool *forged, struct cl_err *e)
+{
+	*forged = true;
+	/* Somebody may have changed them between the row and what the trail says of it. */
+	for (int i = 0; i < LOOKS && *forged; i++)
+		if (lay_current(s, pub, executor, out, forged, e))
+			return -1;
+	return 0;
 }
 
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,

@@ -87,7 +87,8 @@ int work_resolve(struct store *s, const struct work_fleet *f, const char *asked,
 
 /*
  * Lays the labels that are stored for an executor over those in *out, if they are as this hub
- * signed them; *forged: they are not, and *out is as it was.
+ * signed them last; *forged: they are not, or were taken away without a word in the audit trail, and
+ * *out is as it was.
  */
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
 	bool *forged, struct cl_err *e);

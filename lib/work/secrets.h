@@ -14,7 +14,10 @@ int secret_find(struct keyed *k, const char *ref, struct store_secret *out, stru
 /* Opens a secret's payload. */
 int secret_open(
 	struct keyed *k, const struct store_secret *r, struct seal_buf *out, struct cl_err *e);
-/* The labels that the hub records for an executor: of its configuration, under those it signed. */
+/*
+ * The labels that the hub records for an executor: of its configuration, under those it signed. None
+ * where those were altered, or taken away without a word: nobody knows what they said.
+ */
 int secret_labels(struct keyed *k, const char *executor, struct sec_labels *out, struct cl_err *e);
 
 /* A grant as its columns are understood. */
