@@ -213,23 +213,33 @@ static int survey_key(const struct store_key *row, void *arg, struct cl_err *e)
 	return 0;
 }
 
+struct orphans {
+	struct seal_ring *ring;
+	bool late; /* another process has made the first key, and sealed by it, since we looked */
+};
+
 static int orphan(const struct store_sealed *row, void *arg, struct cl_err *e)
 {
 	cleanup_free char *what = cl_asprintf("a row (%s)", row->id);
+	struct orphans *o = arg;
+	struct ring_key *k;
 
-	(void)arg;
-	return unknown_key(what, row->key_id, e);
+	if (ring_find(o->ring, row->key_id, &k, e))
+		return -1;
+	o->late = k && strcmp(k->row.state, "retired") != 0;
+	return o->late ? 0 : unknown_key(what, row->key_id, e);
 }
 
 /* No live key: the first is made, unless rows say that there was one. */
 static int first_key(struct seal_ring *r, const struct seal_who *who, struct cl_err *e)
 {
+	struct orphans o = {.ring = r};
 	bool won;
 
-	for (int set = 0; set < STORE_NSETS; set++)
-		if (store_sealed_each(r->store, (enum store_set)set, "", "", 1, orphan, NULL, e))
+	for (int set = 0; set < STORE_NSETS && !o.late; set++)
+		if (store_sealed_each(r->store, (enum store_set)set, "", "", 1, orphan, &o, e))
 			return -1;
-	return ring_mint(r, "", who, &won, e);
+	return o.late ? 0 : ring_mint(r, "", who, &won, e);
 }
 
 static int recover(struct seal_ring *r, const struct seal_who *who, struct cl_err *e)
