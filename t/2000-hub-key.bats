@@ -101,7 +101,12 @@ refused() {
 	install -m 600 "$D/secret-text" "$hub/.cloop/key"
 	CLOOP_SECRET_KEY_FILE=$hub/.cloop/key refused key_inside_hub "lies inside .cloop"
 	(eval "$(CLOOP_SECRET_KEY_FILE=$hub/.cloop/key key rotate 2>&1 | sed -n 's/^  fix: //p')" && exits 0 key rotate)
-	mv "$hub/key" "$hub/.cloop/key"
+	# What is said to help is a command, whatever the file is called; .cloop may be its own name.
+	mv "$hub/key" "$hub/.cloop/it's"
+	(eval "$(CLOOP_SECRET_KEY_FILE="$hub/.cloop/it's" key rotate 2>&1 | sed -n 's/^  fix: //p')" && exits 0 key rotate)
+	mv "$hub/it's" "$D/.cloop"
+	CLOOP_SECRET_KEY_FILE=$D/.cloop exits 0 key rotate
+	mv "$D/.cloop" "$hub/.cloop/key"
 	rm "$file"
 	ln -s "$hub/.cloop/key" "$file"
 	refused key_inside_hub "lies inside .cloop"

@@ -54,9 +54,9 @@ int seal_root_parse(
 /* Below a .cloop directory a key would lie beside what it seals, and go where backups of it go. */
 static int not_inside(int fd, const char *path, struct cl_err *e)
 {
-	cleanup_strv struct cl_strv parts = CL_STRV_INIT;
-	cleanup_free char *beside = NULL;
+	cleanup_free char *beside = NULL, *from = NULL, *to = NULL, *file = NULL, *name = NULL;
 	char proc[40], real[PATH_MAX];
+	const char *hub;
 	ssize_t n;
 
 	/* The kernel has it without links already (proc_pid_fd(5)). */
@@ -65,15 +65,18 @@ static int not_inside(int fd, const char *path, struct cl_err *e)
 	if (n < 0)
 		return cl_fail_sys(e, CL_EOS, errno, "cannot resolve '%s'", path);
 	real[n] = '\0';
-	cl_split(real, '/', &parts);
-	if (!cl_strv_has(&parts, ".cloop"))
+	hub = strstr(real, "/.cloop/");
+	if (!hub)
 		return 0;
 	(void)cl_fail(
 		e, CL_ECONFIG, "the key file '%s' lies inside .cloop, beside what it seals", real);
 	(void)cl_slug(e, "key_inside_hub");
-	beside = cl_strndup(real, (size_t)(strstr(real, "/.cloop/") + 1 - real));
-	return cl_fix(e, "mv -n '%s' '%s' && export CLOOP_SECRET_KEY_FILE='%s%s'", real, beside,
-		beside, strrchr(real, '/') + 1);
+	beside = cl_strndup(real, (size_t)(hub + 1 - real));
+	file = cl_asprintf("%s%s", beside, strrchr(real, '/') + 1);
+	from = cl_shell_word(real);
+	to = cl_shell_word(beside);
+	name = cl_shell_word(file);
+	return cl_fix(e, "mv -n %s %s && export CLOOP_SECRET_KEY_FILE=%s", from, to, name);
 }
 
 static int judge(int fd, const char *path, uid_t uid, struct cl_err *e)
