@@ -101,7 +101,7 @@ static void expect_order(struct keyed *k)
 static void take_or_revoke(struct keyed *k, int n)
 {
 	cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
-	const struct store_end end = {NOW + 1, "uid:0", NULL, NULL};
+	const struct store_end end = {.at = NOW + 1, .by = "uid:0"};
 	struct cl_err e;
 	int64_t leases;
 	bool won;
@@ -161,7 +161,7 @@ static void regrant(struct keyed *k, int n)
 
 	for (int i = 0; i < 5; i++) {
 		cleanup_grant_row struct store_grant g = STORE_GRANT_INIT;
-		const struct store_end end = {NOW + 1, "uid:0", NULL, NULL};
+		const struct store_end end = {.at = NOW + 1, .by = "uid:0"};
 		char id[40];
 		int64_t leases;
 		bool won;
