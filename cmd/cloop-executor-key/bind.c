@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "key.h"
-#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/audit.h"
@@ -13,7 +12,6 @@ int key_executor(
 	const struct keyed *k, const char *id, const struct cfg_executor **out, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(k->cfg.nexecutors + 1, sizeof(*ids));
-	char echo[CP_ECHO];
 
 	for (size_t i = 0; i < k->cfg.nexecutors; i++) {
 		*out = &k->cfg.executors[i];
@@ -21,9 +19,7 @@ int key_executor(
 			return 0;
 		ids[i] = (*out)->id;
 	}
-	cp_echo(id, echo);
-	(void)cl_fail(e, CL_ENOTFOUND, "there is no executor '%s'", echo);
-	return cfg_name_executors(id, ids, k->cfg.nexecutors, e);
+	return cfg_no_executor(id, ids, k->cfg.nexecutors, e);
 }
 
 /* "" for the default, else the project's directory. */

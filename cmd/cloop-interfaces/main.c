@@ -23,18 +23,26 @@ static const char *text_of(const json_t *o, const char *key)
 	return json_string_value(json_object_get(o, key));
 }
 
+static int read_request(struct cl_doc *d, struct cl_err *e)
+{
+	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+
+	return cl_read_fd(STDIN_FILENO, "standard input", REQUEST_MAX, &text,
+		       e) || cl_doc_parse(d, CL_DOC_JSON, "the request", text.p, text.len, NULL, e)
+		       ? -1
+		       : 0;
+}
+
 /* {run_dir, interfaces: [{name, source, target, address, gateway}]} on stdin; {} where they could. */
 static int look(struct cl_ctx *c, struct cl_err *e)
 {
-	cleanup_buf struct cl_buf text = CL_BUF_INIT;
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_free struct net_lend *v = NULL;
 	const json_t *all, *o;
 	size_t i;
 
 	(void)c;
-	if (cl_read_fd(STDIN_FILENO, "standard input", REQUEST_MAX, &text, e) ||
-		cl_doc_parse(&d, CL_DOC_JSON, "the request", text.p, text.len, NULL, e))
+	if (read_request(&d, e))
 		return -1;
 	all = json_object_get(d.root, "interfaces");
 	if (!text_of(d.root, "run_dir") || !json_is_array(all))
@@ -56,16 +64,6 @@ static int look(struct cl_ctx *c, struct cl_err *e)
 	return 0;
 }
 
-static int access_of(const char *text, enum sec_access *out, struct cl_err *e)
-{
-	for (int a = SEC_R; a <= SEC_RWM; a++)
-		if (text && !strcmp(text, sec_access_name((enum sec_access)a))) {
-			*out = (enum sec_access)a;
-			return 0;
-		}
-	return cl_fail(e, CL_EDATA, "the request names no access");
-}
-
 /* Whether the user of the project's sandboxes could open it. */
 static int opens(const json_t *o, const struct sys_device *node, struct cl_err *e)
 {
@@ -76,8 +74,8 @@ static int opens(const json_t *o, const struct sys_device *node, struct cl_err *
 	struct stat st;
 	bool own;
 
-	if (access_of(text_of(o, "access"), &access, e))
-		return -1;
+	if (!sec_access_parse(text_of(o, "access"), &access))
+		return cl_fail(e, CL_EDATA, "the request names no access");
 	/* What every sandbox has is there as it is. */
 	if (!sec_target_taken(text_of(o, "target"), &node->node, &own) && own)
 		return 0;
@@ -91,14 +89,13 @@ static int opens(const json_t *o, const struct sys_device *node, struct cl_err *
 /* {secret, name, source, target, access, project, root_too} on stdin; {} where it could be given. */
 static int device(struct cl_ctx *c, struct cl_err *e)
 {
-	static const char *const keys[] = {"secret", "name", "source", "target", "project"};
-	cleanup_buf struct cl_buf text = CL_BUF_INIT;
+	static const char *const keys[] = {
+		"secret", "name", "source", "target", "access", "project"};
 	cleanup_doc struct cl_doc d = CL_DOC_INIT;
 	cleanup_device struct sys_device node = SYS_DEVICE_INIT;
 
 	(void)c;
-	if (cl_read_fd(STDIN_FILENO, "standard input", REQUEST_MAX, &text, e) ||
-		cl_doc_parse(&d, CL_DOC_JSON, "the request", text.p, text.len, NULL, e))
+	if (read_request(&d, e))
 		return -1;
 	for (size_t i = 0; i < CL_ARRAY_LEN(keys); i++)
 		if (!text_of(d.root, keys[i]))

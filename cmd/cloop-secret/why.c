@@ -20,11 +20,9 @@ static void add(json_t *reasons, const char *code, const char *text, const char 
  */
 static json_t *reasons_of(const struct dry *d, const struct lease_aimed *a, const json_t *here)
 {
-	json_t *o;
-	size_t k;
-
 	const struct sec_refused *r = lease_case_refusal(&d->c, a->row.id);
-	json_t *reasons = json_array();
+	json_t *reasons = json_array(), *o;
+	size_t k;
 
 	for (size_t i = 0; i < a->reasons.n; i++)
 		add(reasons, a->reasons.v[i].code, a->reasons.v[i].text, a->reasons.v[i].fix);

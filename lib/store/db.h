@@ -163,5 +163,7 @@ int db_migrate(struct store *s, bool write, struct cl_err *e);
 int db_lease_seq(struct store *s, struct cl_err *e);
 /* The row of table lease that has the id of that name. */
 #define LEASE_IS(name) "seq = lease_seq(" name ") AND id = " name
+/* The same of lease l, for a row of table token. */
+#define LEASE_OF_TOKEN "l.seq = lease_seq(token.lease_id) AND l.id = token.lease_id"
 
 #endif

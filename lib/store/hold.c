@@ -145,9 +145,8 @@ static int succeed_tokens(
 {
 	static const char *const moves[] = {
 		"UPDATE token SET grant_id = :successor WHERE grant_id = :grant AND EXISTS (SELECT"
-		" 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE l.seq ="
-		" lease_seq(token.lease_id) AND l.id = token.lease_id AND l.state = 'live' AND "
-		"h.grant_id = :successor AND h.state = 'held')",
+		" 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE " LEASE_OF_TOKEN
+		" AND l.state = 'live' AND h.grant_id = :successor AND h.state = 'held')",
 		"UPDATE OR IGNORE app_token SET grant_id = :successor WHERE grant_id = :grant AND"
 		" EXISTS (SELECT 1 FROM lease l JOIN lease_grant h ON h.lease = l.seq WHERE"
 		" l.seq = app_token.lease AND l.state = 'live' AND h.grant_id = :successor"

@@ -43,11 +43,9 @@ static const struct db_table table = {
 #define DUE                                                                                      \
 	"(ends IS NOT NULL OR expires_at <= :due OR (lease_id IS NULL AND created_at <= :alone)" \
 	" OR (lease_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM lease l"                        \
-	" WHERE l.seq = lease_seq(token.lease_id) AND l.id = token.lease_id"                     \
-	" AND l.state = 'live'))"                                                                \
+	" WHERE " LEASE_OF_TOKEN " AND l.state = 'live'))"                                       \
 	" OR EXISTS (SELECT 1 FROM lease_grant h JOIN lease l ON l.seq = h.lease"                \
-	" WHERE l.seq = lease_seq(token.lease_id) AND l.id = token.lease_id"                     \
-	" AND h.grant_id = token.grant_id"                                                       \
+	" WHERE " LEASE_OF_TOKEN " AND h.grant_id = token.grant_id"                              \
 	" AND h.state IN ('taking', 'taken', 'failed')))"
 
 void store_token_release(struct store_token *t)

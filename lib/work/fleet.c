@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "work/fleet.h"
-#include "base/credpat.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/audit.h"
@@ -201,16 +200,13 @@ int work_fleet_find(
 	const struct work_fleet *f, const char *id, struct work_node **out, struct cl_err *e)
 {
 	cleanup_free const char **ids = cl_calloc(f->n + 1, sizeof(*ids));
-	char echo[CP_ECHO];
 
 	*out = node_of(f, id);
 	if (*out)
 		return 0;
 	for (size_t i = 0; i < f->n; i++)
 		ids[i] = f->v[i].x->id;
-	cp_echo(id, echo);
-	(void)cl_fail(e, CL_ENOTFOUND, "there is no executor '%s'", echo);
-	return cfg_name_executors(id, ids, f->n, e);
+	return cfg_no_executor(id, ids, f->n, e);
 }
 
 /* ---- as placement sees it ---- */

@@ -117,9 +117,9 @@ void forge_token_lost(struct keyed *k, const struct forge_end *t);
 enum forge_list { FORGE_INSTALLATIONS, FORGE_REPOSITORIES };
 /*
  * What GitHub says of an App: {"installations": [{installation_id, account, type, repositories,
- * suspended_at, permissions}], "more": whether there are others}, for which the payload may lack installation_id, or {"repositories":
- * [{repository_id, full_name, private}]}. secret_name is "" for credentials that are not stored. *out
- * is owned; *left is filled also when this fails.
+ * suspended_at, permissions}], "more": whether there are others}, for which the payload may lack
+ * installation_id, or {"repositories": [{repository_id, full_name, private}]}. secret_name is "" for
+ * credentials that are not stored. *out is owned; *left is filled also when this fails.
  */
 int forge_discover(struct keyed *k, enum forge_list what, const char *secret_name,
 	const char *payload, size_t len, json_t **out, struct forge_lefts *left, struct cl_err *e);

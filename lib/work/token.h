@@ -2,7 +2,8 @@
 /*
  * Tokens of GitHub Apps as the hub keeps them: sealed from the moment that GitHub gave one, so that it
  * can be destroyed by whoever has the key, and queued until GitHub says that it is gone, which it also
- * says of one that ended by itself (after an hour at most). What a lease delivers of them is work/lease/app_token.h's.
+ * says of one that ended by itself (after an hour at most). What a lease delivers of them is
+ * work/lease/app_token.h's.
  */
 #ifndef WORK_TOKEN_H
 #define WORK_TOKEN_H
@@ -52,9 +53,9 @@ struct token_pass {
 /*
  * Has each token of the filter destroyed and forgets it; what GitHub does not destroy stays, with why.
  * One that has ended by this clock is asked for all the same, and forgotten when GitHub does not know it
- * any more, or after so many tries since that its hour is over whatever the clock did. Opens the key as far as it is there (DECISIONS K9): only
- * without one is what is `given` (n of them) asked for. Rows are written in the audit trail. Waits for
- * GitHub, a minute at most. -1 only when the store cannot be used.
+ * any more, or after so many tries since that its hour is over whatever the clock did. Opens the key
+ * as far as it is there (DECISIONS K9): only without one is what is `given` (n of them) asked for. Rows
+ * are written in the audit trail. Waits for GitHub, a minute at most. -1 only when the store cannot be used.
  */
 int token_replay(struct keyed *k, const struct store_token_filter *f,
 	const struct token_given *given, size_t n, struct token_pass *out, struct cl_err *e);

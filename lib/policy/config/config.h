@@ -175,6 +175,8 @@ int cfg_first_error(const struct cfg *c, struct cl_err *e);
  * meant, else all that there are. Returns -1.
  */
 int cfg_name_executors(const char *id, const char *const *ids, size_t n, struct cl_err *e);
+/* The same with the error itself, CL_ENOTFOUND. Returns -1. */
+int cfg_no_executor(const char *id, const char *const *ids, size_t n, struct cl_err *e);
 /*
  * The executor with that id, or the default one (the first) when id is NULL, whether it is
  * enabled or not. CL_ENOTFOUND with constraint "executor" for an id that none has, CL_ECONFIG

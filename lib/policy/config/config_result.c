@@ -97,6 +97,15 @@ int cfg_name_executors(const char *id, const char *const *ids, size_t n, struct 
 	return cl_constraint(e, "executor");
 }
 
+int cfg_no_executor(const char *id, const char *const *ids, size_t n, struct cl_err *e)
+{
+	char echo[CP_ECHO];
+
+	cp_echo(id, echo);
+	(void)cl_fail(e, CL_ENOTFOUND, "there is no executor '%s'", echo);
+	return cfg_name_executors(id, ids, n, e);
+}
+
 /* The caller's word is bad input; that there is none at all is the configuration's. */
 static int no_executor(const struct cfg *c, const char *id, struct cl_err *e)
 {

@@ -20,6 +20,14 @@ const char *sec_access_name(enum sec_access a)
 	return names[a];
 }
 
+bool sec_access_parse(const char *name, enum sec_access *out)
+{
+	*out = SEC_R;
+	while (*out < SEC_RWM && strcmp(name, sec_access_name(*out)) != 0)
+		(*out)++;
+	return !strcmp(name, sec_access_name(*out));
+}
+
 static void device_release(struct sec_device *d)
 {
 	free(d->name);

@@ -2,6 +2,7 @@
 /* What an installation token is asked for. */
 #include "base/mem.h"
 #include "base/text.h"
+#include "policy/secret/secret_internal.h"
 #include "policy/secret/secret_github.h"
 #include "policy/secret/secret_pattern.h"
 
@@ -82,7 +83,7 @@ int sec_github_select(const struct sec_constraints *c, const struct sec_reposito
 {
 	const struct cl_strv *list = &c->list[SEC_REPOS];
 	cleanup_free char *miss = missing_of(list, have, n);
-	cleanup_free char *all = cl_join((const char *const *)list->v, list->n, ",");
+	cleanup_free char *all = sec_joined(list);
 	int found = 0;
 
 	if (*miss) {

@@ -27,6 +27,8 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 	int (*fn)(void *ctx, const char *line, unsigned no, struct cl_err *e), void *ctx,
 	struct cl_err *e);
 
+/* A list as an option takes it: "a,b"; owned. */
+char *sec_joined(const struct cl_strv *list);
 /* Adds names of a payload to an empty text as a message says them: "a, b and 3 more". */
 void sec_names_said(const struct cl_strv *names, struct cl_buf *out);
 /*

@@ -39,6 +39,8 @@ void sec_local_variable(const char *name, const struct cl_strv *all, char out[16
 
 enum sec_access { SEC_R, SEC_RW, SEC_RWM };
 const char *sec_access_name(enum sec_access a); /* "r", "rw", "rwm" */
+/* The one of that name, as it is spelled there; false of everything else. */
+bool sec_access_parse(const char *name, enum sec_access *out);
 
 struct sec_device {
 	char *name, *source, *target; /* target is the source unless it was remapped */

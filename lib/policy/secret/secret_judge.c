@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
+#include "policy/secret/secret_internal.h"
 #include "policy/secret/secret_kube.h"
 #include "policy/secret/secret_lease.h"
 #include "policy/secret/secret_pattern.h"
@@ -47,8 +48,7 @@ char *sec_grant_again(const struct sec_grant *g, const struct sec_requester *r)
 	word = cl_shell_word(to.p);
 	cl_buf_addf(&b, "cloop secret grant %s --to %s", g->secret_name, word);
 	for (int l = 0; l < SEC_NLISTS; l++) {
-		cleanup_free char *list = cl_join((const char *const *)g->constraints->list[l].v,
-			g->constraints->list[l].n, ",");
+		cleanup_free char *list = sec_joined(&g->constraints->list[l]);
 		cleanup_free char *quoted = cl_shell_word(list);
 
 		if (*list && (l != SEC_BRANCHES || g->kind != SEC_GITHUB_PAT))
@@ -127,8 +127,7 @@ static void judge_branches(
 
 	if (g->kind != SEC_GITHUB_PAT || !g->constraints->list[SEC_BRANCHES].n)
 		return;
-	list = cl_join((const char *const *)g->constraints->list[SEC_BRANCHES].v,
-		g->constraints->list[SEC_BRANCHES].n, ",");
+	list = sec_joined(&g->constraints->list[SEC_BRANCHES]);
 	add(out, "branches",
 		cl_asprintf(
 			"limits pushes to branches %s, which only the git proxy "

@@ -328,8 +328,7 @@ int sec_kube_minimise(
 	if (!json_array_size(list_of(k, "contexts"))) {
 		contexts = cl_join(
 			(const char *const *)c->list[SEC_CONTEXTS].v, c->list[SEC_CONTEXTS].n, ",");
-		namespaces = cl_join((const char *const *)c->list[SEC_NAMESPACES].v,
-			c->list[SEC_NAMESPACES].n, ",");
+		namespaces = sec_joined(&c->list[SEC_NAMESPACES]);
 		sec_names_said(&names, &has);
 		(void)cl_fail(e, CL_EREFUSED,
 			"kubeconfig secret '%s' has no context that contexts [%s] and namespaces "

@@ -167,18 +167,32 @@ static void end_with_the_first(struct sec_lease *l, const struct sec_offer *fit,
 /* Kinds that share files or names go in together. */
 void sec_lease_build(const struct sec_offer *offers, size_t n, int64_t now, struct sec_lease *out)
 {
-	static void (*const build[])(struct sec_lease * l, const struct sec_offer *o, size_t n) = {
-		sec_build_github, sec_build_kube, sec_build_registry, sec_build_env,
-		sec_build_proxy, sec_build_local, sec_build_devices, sec_build_interfaces};
+	static const struct {
+		unsigned kinds; /* without an offer of these there is nothing to build */
+		void (*build)(struct sec_lease *l, const struct sec_offer *o, size_t n);
+	} builders[] = {
+		{1U << SEC_GITHUB_PAT | 1U << SEC_GITHUB_APP, sec_build_github},
+		{1U << SEC_KUBECONFIG, sec_build_kube},
+		{1U << SEC_REGISTRY, sec_build_registry},
+		{1U << SEC_ENV, sec_build_env},
+		{1U << SEC_EGRESS_PROXY, sec_build_proxy},
+		{1U << SEC_LOCAL_REPO, sec_build_local},
+		{1U << SEC_HOST_DEVICE, sec_build_devices},
+		{1U << SEC_HOST_INTERFACE, sec_build_interfaces},
+	};
 	struct sec_offer *fit = cl_calloc(n + 1, sizeof(*fit));
 	size_t left = fit_offers(out, offers, n, now, fit);
+	unsigned kinds = 0;
 
+	for (size_t i = 0; i < left; i++)
+		kinds |= 1U << fit[i].grant->kind;
 	out->expires_at = now + (out->longest ? out->longest : SEC_LEASE_SECONDS);
 	/* A material is found again by its place, which growing the list must not move. */
 	out->materials =
 		cl_grow(out->materials, &out->materials_cap, left + 1, sizeof(*out->materials));
-	for (size_t i = 0; i < CL_ARRAY_LEN(build); i++)
-		build[i](out, fit, left);
+	for (size_t i = 0; i < CL_ARRAY_LEN(builders); i++)
+		if (builders[i].kinds & kinds)
+			builders[i].build(out, fit, left);
 	end_with_the_first(out, fit, left);
 	free(fit);
 }

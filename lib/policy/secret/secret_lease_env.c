@@ -13,11 +13,6 @@
 	"mint a JSON object of names to values; anything else is one value named after the " \
 	"secret"
 
-static char *joined(const struct cl_strv *s)
-{
-	return cl_join((const char *const *)s->v, s->n, ",");
-}
-
 bool sec_variable_ok(const char *s)
 {
 	return cl_all_in(s, CL_ALNUM "_") && !strchr(CL_DIGITS, *s);
@@ -99,7 +94,7 @@ static char *meant(const struct there *t, const struct cl_strv *keys)
 	}
 	cl_strv_sort(&want);
 	cl_strv_uniq(&want);
-	return joined(want.n ? &want : &t->names);
+	return sec_joined(want.n ? &want : &t->names);
 }
 
 /* Says that it has none of the names, and what it has. */
@@ -128,7 +123,7 @@ int sec_env_has(const struct cl_strv *keys, const char *secret, const char *payl
 		if (!cl_strv_has(&t.names, keys->v[i]))
 			cl_strv_add(&missing, keys->v[i]);
 	if (missing.n) {
-		names = joined(&missing);
+		names = sec_joined(&missing);
 		right = meant(&t, keys);
 		(void)none_of(&t, secret, names, e);
 		(void)cl_fix(
@@ -201,7 +196,8 @@ static bool set_object(struct setting *s, const char *p, size_t n)
 static void no_key(const struct setting *s, struct cl_err *e)
 {
 	const struct sec_offer *o = s->o;
-	cleanup_free char *keys = joined(&o->grant->constraints->list[SEC_ENV_KEYS]), *right = NULL;
+	cleanup_free char *keys = sec_joined(&o->grant->constraints->list[SEC_ENV_KEYS]),
+			  *right = NULL;
 	struct there t;
 
 	if (s->too_long) {
@@ -250,7 +246,7 @@ void sec_build_env(struct sec_lease *l, const struct sec_offer *o, size_t n)
 		}
 		if (s.m) {
 			cl_strv_sort(&s.names);
-			list = joined(&s.names);
+			list = sec_joined(&s.names);
 			cl_buf_addf(&s.m->delivers, "variables: %s", list);
 		} else {
 			no_key(&s, &e);

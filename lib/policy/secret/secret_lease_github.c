@@ -115,14 +115,14 @@ static char *permissions(const struct ready *v)
 	cleanup_strv struct cl_strv out = CL_STRV_INIT;
 
 	if (!is_app(v) || !list_of(v, SEC_BRANCHES)->n)
-		return cl_join((const char *const *)asked->v, asked->n, ",");
+		return sec_joined(asked);
 	for (size_t i = 0; i < asked->n; i++) {
 		const char *p = strcmp(asked->v[i], "*") ? asked->v[i] : "contents";
 
 		cl_strv_addf(&out, "%.*s:read", (int)strcspn(p, ":"), p);
 	}
 	cl_strv_uniq(&out);
-	return cl_join((const char *const *)out.v, out.n, ",");
+	return sec_joined(&out);
 }
 
 /* It only counts when every grant of the lease says the same. */
@@ -147,7 +147,7 @@ static void set_withheld(struct sec_lease *l, const struct ready *v, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		const struct cl_strv *b = list_of(&v[i], SEC_BRANCHES);
-		cleanup_free char *own = cl_join((const char *const *)b->v, b->n, ",");
+		cleanup_free char *own = sec_joined(b);
 
 		if (!b->n || !is_app(&v[i]) || (list && strcmp(list, own) != 0))
 			return;
@@ -209,7 +209,7 @@ static void set_shared(struct sec_lease *l, const struct ready *v, size_t n)
 			cl_strv_add(&repos, list_of(&v[i], SEC_REPOS)->v[k]);
 	}
 	cl_strv_uniq(&repos);
-	list = cl_join((const char *const *)repos.v, repos.n, ",");
+	list = sec_joined(&repos);
 	sec_github_gitconfig(&helpers, &sec_material_file(v[0].material, "gitconfig", false)->data);
 	cl_buf_addf(sec_lease_set(l, v[0].material, "GIT_CONFIG_GLOBAL", false), "%s/gitconfig",
 		SEC_LEASE_DIR_MARK);

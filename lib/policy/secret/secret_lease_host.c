@@ -21,7 +21,7 @@ static void set_names(struct sec_lease *l, const struct sec_material *m, const c
 
 	cl_strv_sort(names);
 	cl_strv_uniq(names);
-	list = cl_join((const char *const *)names->v, names->n, ",");
+	list = sec_joined(names);
 	cl_buf_adds(sec_lease_set(l, m, variable, false), list);
 }
 
@@ -29,7 +29,7 @@ static void set_names(struct sec_lease *l, const struct sec_material *m, const c
 static void say_names(struct sec_lease *l, struct sec_material *m, const char *what,
 	const char *variable, const struct cl_strv *names, struct cl_strv *all)
 {
-	cleanup_free char *list = cl_join((const char *const *)names->v, names->n, ",");
+	cleanup_free char *list = sec_joined(names);
 
 	for (size_t i = 0; i < names->n; i++)
 		cl_strv_add(all, names->v[i]);
@@ -90,7 +90,7 @@ static void mount_repos(struct sec_lease *l, const struct sec_offer *o, const st
 {
 	struct sec_material *m = sec_lease_material(l, o->grant);
 	bool writable = o->grant->constraints->writable;
-	cleanup_free char *list = cl_join((const char *const *)names->v, names->n, ",");
+	cleanup_free char *list = sec_joined(names);
 
 	for (size_t i = 0; i < names->n; i++) {
 		const struct sec_candidate *c = candidate(o, names->v[i]);

@@ -15,11 +15,6 @@ static bool mine(const struct sec_offer *o, enum sec_kind k)
 	return o->grant->kind == k;
 }
 
-static char *joined(const struct cl_strv *s)
-{
-	return cl_join((const char *const *)s->v, s->n, ",");
-}
-
 /* ---- egress_proxy ---- */
 
 /* The password of scheme://user:password@host, to be scrubbed alone too. */
@@ -40,7 +35,7 @@ static void deliver_proxy(struct sec_lease *l, const struct sec_offer *o, const 
 	static const char *const names[] = {
 		"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"};
 	const struct cl_strv *hosts = &o->grant->constraints->list[SEC_HOSTS];
-	cleanup_free char *list = joined(hosts);
+	cleanup_free char *list = sec_joined(hosts);
 	struct sec_material *m = sec_lease_material(l, o->grant);
 	struct sec_file *f = sec_material_file(m, "egress-allow.txt", false);
 

@@ -34,7 +34,7 @@ static bool pass(struct sec_lease *l, const struct sec_offer *o, struct passed *
 static void set_joined(struct sec_lease *l, const struct sec_material *m, const char *name,
 	const struct cl_strv *v)
 {
-	cleanup_free char *list = cl_join((const char *const *)v->v, v->n, ",");
+	cleanup_free char *list = sec_joined(v);
 
 	if (v->n)
 		cl_buf_adds(sec_lease_set(l, m, name, false), list);

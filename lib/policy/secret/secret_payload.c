@@ -128,6 +128,11 @@ int sec_inventory_lines(const char *kind, const char *text, size_t len,
 	return 0;
 }
 
+char *sec_joined(const struct cl_strv *list)
+{
+	return cl_join((const char *const *)list->v, list->n, ",");
+}
+
 /* Bytes of names that a message has room for. */
 #define SAID 160
 
@@ -162,7 +167,7 @@ int sec_selected(size_t n, size_t max, const char *what, const char *flag,
 
 	if (n && n <= max)
 		return 0;
-	list = cl_join((const char *const *)patterns->v, patterns->n, ",");
+	list = sec_joined(patterns);
 	if (!n)
 		return none_selected(what, flag, list, all, secret, e);
 	(void)cl_fail(e, CL_EREFUSED, "%s %s opens %zu %s of secret '%s', and a grant may open %zu",

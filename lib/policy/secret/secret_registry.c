@@ -14,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *joined(const struct cl_strv *s)
-{
-	return cl_join((const char *const *)s->v, s->n, ",");
-}
-
 static const char *text_of(const json_t *o, const char *key)
 {
 	const char *s = json_string_value(json_object_get(o, key));
@@ -207,7 +202,7 @@ static int wrap_login(
 static int none_matches(const struct sec_offer *o, json_t *auths, struct cl_err *e)
 {
 	const struct cl_strv *list = &o->grant->constraints->list[SEC_REGISTRIES];
-	cleanup_free char *all = joined(list);
+	cleanup_free char *all = sec_joined(list);
 	cleanup_strv struct cl_strv names = CL_STRV_INIT;
 	cleanup_buf struct cl_buf has = CL_BUF_INIT;
 	const char *key;
@@ -289,18 +284,11 @@ static void add_login_secrets(struct sec_lease *l, const json_t *auths)
 /* One config.json for all of them, owned by the first. */
 void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n)
 {
-	struct logins logins = {NULL, NULL, o};
+	struct logins logins = {json_object(), json_object(), o};
 	json_t *doc;
 	struct sec_material *first = NULL;
-	size_t of_ours = 0;
 	char *text;
 
-	while (of_ours < n && o[of_ours].grant->kind != SEC_REGISTRY)
-		of_ours++;
-	if (of_ours == n)
-		return;
-	logins.auths = json_object();
-	logins.owners = json_object();
 	for (size_t i = 0; i < n; i++) {
 		const char *p = o[i].payload;
 		size_t len = o[i].len;
@@ -317,7 +305,7 @@ void sec_build_registry(struct sec_lease *l, const struct sec_offer *o, size_t n
 			continue;
 		}
 		m = sec_lease_material(l, o[i].grant);
-		list = joined(&o[i].grant->constraints->list[SEC_REGISTRIES]);
+		list = sec_joined(&o[i].grant->constraints->list[SEC_REGISTRIES]);
 		cl_buf_addf(&m->delivers, "registries: %s", list);
 		first = first ? first : m;
 	}

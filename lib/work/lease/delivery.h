@@ -63,8 +63,8 @@ int delivery_make(
 
 /*
  * Puts a renewed lease in the place of what it was: values to take out are noted first, files
- * whose content changed are replaced by a rename (an executable one last, and silent meanwhile), and those that the lease has no more are
- * overwritten and removed, *removed of them. One that was never delivered is CL_EREFUSED, and
+ * whose content changed are replaced by a rename (an executable one last, and silent meanwhile), and
+ * those that the lease has no more are overwritten and removed, *removed of them. One that was never delivered is CL_EREFUSED, and
  * then nothing is changed: a renewal cannot plant a file. Variables are not touched, for nobody
  * reads them again.
  */

@@ -146,9 +146,9 @@ struct lease_holder {
 };
 /*
  * The same with the labels and the time of now, for that holder: a row that is another's by now was
- * altered, and is CL_EREFUSED, slug "forged_lease", and audited. Handed to `give` once its rows are committed and
- * before tokens that it replaces are destroyed: GitHub may take a minute over those, and the holder
- * needs the new ones. What `give` fails with is returned.
+ * altered, and is CL_EREFUSED, slug "forged_lease", and audited. Handed to `give` once its rows are
+ * committed and before tokens that it replaces are destroyed: GitHub may take a minute over those, and
+ * the holder needs the new ones. What `give` fails with is returned.
  */
 int lease_renew_to(struct keyed *k, const char *id, const struct lease_holder *holder,
 	int (*give)(void *arg, const struct lease *l, struct cl_err *e), void *arg,

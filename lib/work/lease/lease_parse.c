@@ -186,10 +186,8 @@ static int add_device(struct fill *f, const struct in *in, struct cl_err *e)
 	struct lease_device *d = &f->devices[f->n[R_DEVICE]++];
 
 	*d = (struct lease_device){in->f[0].p, in->f[1].p, in->f[2].p, SEC_R};
-	while (d->access < SEC_RWM && strcmp(in->f[3].p, sec_access_name(d->access)) != 0)
-		d->access++;
 	if (!f->item || !name_ok(d->name) || *d->source != '/' || *d->target != '/' ||
-		strcmp(in->f[3].p, sec_access_name(d->access)) != 0)
+		!sec_access_parse(in->f[3].p, &d->access))
 		return bad(e, "a device");
 	f->item->ndevices++;
 	return 0;
