@@ -14,28 +14,14 @@ static int audit(struct dry *d, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
 
-	if (store_begin(d->k.store, &t, e))
-		return -1;
-	for (size_t i = 0; i < d->c.n; i++) {
-		const struct sec_refused *r = lease_case_refusal(&d->c, d->c.v[i]->row.id);
-		json_t *detail = grant_audit(&d->c.v[i]->row);
-
-		(void)json_object_set_new(detail, "decision", json_string(r ? "deny" : "allow"));
-		(void)json_object_set_new(detail, "dry_run", json_true());
-		(void)json_object_set_new(detail, "executor_id", cl_json_string(d->executor));
-		(void)json_object_set_new(detail, "project_id", cl_json_string(d->project));
-		if (r)
-			(void)json_object_set_new(detail, "reason", cl_json_string(r->error.msg));
-		if (keyed_audit(
-			    &d->k, "secret.lease", "secret", d->c.v[i]->row.secret_id, detail, e))
-			return -1;
-	}
-	if (keyed_audit(&d->k, "secret.lease", "secret", "",
-		    json_pack("{s:b, s:o, s:o, s:I, s:I}", "dry_run", 1, "executor_id",
-			    cl_json_string(d->executor), "project_id", cl_json_string(d->project),
-			    "delivered", (json_int_t)d->c.lease.nmaterials, "refused",
-			    (json_int_t)d->c.lease.nrefused),
-		    e))
+	if (store_begin(d->k.store, &t, e) || lease_case_audit(&d->c, e) ||
+		keyed_audit(&d->k, "secret.lease", "secret", "",
+			json_pack("{s:b, s:o, s:o, s:I, s:I}", "dry_run", 1, "executor_id",
+				cl_json_string(d->executor), "project_id",
+				cl_json_string(d->project), "delivered",
+				(json_int_t)d->c.lease.nmaterials, "refused",
+				(json_int_t)d->c.lease.nrefused),
+			e))
 		return -1;
 	return store_commit(&t, e);
 }

@@ -251,6 +251,8 @@ int lease_case_open(
 int lease_case_find(struct lease_case *c, const struct store_grant_filter *f, struct cl_err *e);
 /* Judges, opens and minimises what was found. Never fails: see each one's refusal. */
 void lease_case_build(struct lease_case *c);
+/* A dry run's audit rows, one of each grant, in the caller's transaction. */
+int lease_case_audit(const struct lease_case *c, struct cl_err *e);
 /* Why the lease does not deliver a grant; NULL: it does. */
 const struct sec_refused *lease_case_refusal(const struct lease_case *c, const char *grant_id);
 /* The three in one, over all grants that are active, and those lost with their secret: a dry run. */

@@ -8,7 +8,10 @@
 int64_t lease_how(const struct sec_lease *l, size_t material);
 /* Puts the lease's id and directory into its variables. */
 void lease_place(struct sec_lease *l, const char *id);
-/* Audit rows of each grant and of the whole, and a journal row of each refusal. */
+/*
+ * An audit row of each grant, or one that says that there was none, and a journal row of each
+ * refusal.
+ */
 int lease_write_rows(const struct lease_case *c, const char *action, const struct store_lease *l,
 	struct cl_err *e);
 /* Everything that the project picked is lent; CL_EREFUSED, constraint devices or interfaces. */

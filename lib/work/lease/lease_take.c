@@ -102,6 +102,8 @@ static int audit_grant(const struct lease_case *c, const struct lease_aimed *a, 
 	(void)cl_buf_reserve(&text, 900);
 	say(&text, "constraints", summary);
 	say(&text, "decision", denied ? "deny" : "allow");
+	if (!c->lend)
+		cl_buf_adds(&text, ",\"dry_run\":true");
 	say(&text, "executor_id", some(c->who.executor));
 	say_number(&text, "expires_at", a->row.expires_at);
 	say(&text, "grant_id", a->row.id);
@@ -139,7 +141,7 @@ static int audit_nothing(const struct lease_case *c, const char *action,
 }
 
 /* A row for each grant aimed at the requester; what they have in common each of them says. */
-static int write_audit(const struct lease_case *c, const char *action, const struct store_lease *l,
+static int audit_grants(const struct lease_case *c, const char *action, const struct store_lease *l,
 	struct cl_err *e)
 {
 	for (size_t i = 0; i < c->n; i++) {
@@ -152,7 +154,14 @@ static int write_audit(const struct lease_case *c, const char *action, const str
 		if (!r && a->app_late.code && audit_grant(c, a, action, l, a->app_late.msg, e))
 			return -1;
 	}
-	return c->n ? 0 : audit_nothing(c, action, l, e);
+	return 0;
+}
+
+int lease_case_audit(const struct lease_case *c, struct cl_err *e)
+{
+	const struct store_lease none = STORE_LEASE_INIT;
+
+	return audit_grants(c, "secret.lease", &none, e);
 }
 
 static int write_refusals(const struct lease_case *c, const struct store_lease *l, struct cl_err *e)
@@ -177,7 +186,10 @@ static int write_refusals(const struct lease_case *c, const struct store_lease *
 int lease_write_rows(const struct lease_case *c, const char *action, const struct store_lease *l,
 	struct cl_err *e)
 {
-	return write_audit(c, action, l, e) || write_refusals(c, l, e) ? -1 : 0;
+	return (c->n ? audit_grants(c, action, l, e) : audit_nothing(c, action, l, e)) ||
+			       write_refusals(c, l, e)
+		       ? -1
+		       : 0;
 }
 
 /* ---- taking ---- */
