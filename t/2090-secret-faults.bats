@@ -10,7 +10,7 @@ setup_file() {
 	export BASE=$BATS_FILE_TMPDIR/base CLOOP_HUBS=$BATS_FILE_TMPDIR/hubs HOME=$BATS_FILE_TMPDIR/home
 	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
 	cloop -C "$BASE" hub bootstrap >/dev/null
-	for n in 1 2 3; do printf '{"K":"v%s"}' $n | cloop -C "$BASE" secret mint "s$n" >/dev/null; done
+	for n in 1 2 3; do printf '{"K":"v%s","L":"w%s"}' $n $n | cloop -C "$BASE" secret mint "s$n" >/dev/null; done
 	cloop -C "$BASE" secret grant s1 --to project:/p --ttl 24h >/dev/null
 	sqlite3 "$BASE/.cloop/state.db" 'PRAGMA wal_checkpoint(TRUNCATE)' >/dev/null
 }
