@@ -18,17 +18,18 @@ extend() {
 	python3 - "$db" "$1" <<'PY'
 import hashlib, json, sqlite3, sys
 c = sqlite3.connect(sys.argv[1])
-seq, prev = c.execute("SELECT seq, hash FROM audit_head").fetchone()
+seq, prev = c.execute("SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1").fetchone() or (0, "")
 for i in range(int(sys.argv[2])):
     seq += 1
     row = {"seq": seq, "at": 1700000000000 + i, "actor": "uid:7", "action": "run.start",
            "entity": "run", "entity_id": "run_%024x" % i, "project": "/srv/\u00e9", "detail": '{"n":%d}' % i}
     text = json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     h = hashlib.sha256((prev + "\n" + text).encode()).hexdigest()
-    c.execute("INSERT INTO audit VALUES (:seq, :at, :actor, :action, :entity, :entity_id, :project, :detail, :p, :h)",
+    c.execute("INSERT INTO audit (seq, at, actor, action, entity, entity_id, project, detail, prev, hash)"
+              " VALUES (:seq, :at, :actor, :action, :entity, :entity_id, :project, :detail, :p, :h)",
               dict(row, p=prev, h=h))
     prev = h
-c.execute("UPDATE audit_head SET seq = ?, hash = ?", (seq, prev))
+c.execute("UPDATE audit SET at_end = (seq = ?) WHERE at_end OR seq = ?", (seq, seq))
 c.commit()
 PY
 }
@@ -87,18 +88,20 @@ PY
 		6|UPDATE audit SET action = 'run.end' WHERE seq = 6
 		3|UPDATE audit SET entity_id = '', entity = entity || entity_id WHERE seq = 3
 		3|UPDATE audit SET seq = -3 WHERE seq = 3; UPDATE audit SET seq = 3 WHERE seq = 4; UPDATE audit SET seq = 4 WHERE seq = -3
-		5|UPDATE audit SET seq = 7 WHERE seq = 6; UPDATE audit SET seq = 6 WHERE seq = 5; INSERT INTO audit SELECT 5, at, actor, action, entity, entity_id, project, detail, prev, hash FROM audit WHERE seq = 4
-		7|INSERT INTO audit SELECT 7, at, actor, action, entity, entity_id, project, detail, hash, hash FROM audit WHERE seq = 6
-		6|UPDATE audit_head SET hash = (SELECT hash FROM audit WHERE seq = 5)
-		6|DELETE FROM audit WHERE seq > 5; UPDATE audit_head SET hash = (SELECT hash FROM audit WHERE seq = 5)
+		5|UPDATE audit SET seq = 7 WHERE seq = 6; UPDATE audit SET seq = 6 WHERE seq = 5; INSERT INTO audit SELECT 5, at, actor, action, entity, entity_id, project, detail, prev, hash, 0 FROM audit WHERE seq = 4
+		7|INSERT INTO audit SELECT 7, at, actor, action, entity, entity_id, project, detail, hash, hash, 1 FROM audit WHERE seq = 6
+		1|UPDATE audit_head SET hash = (SELECT hash FROM audit WHERE seq = 5)
+		6|DELETE FROM audit WHERE seq > 5; UPDATE audit_head SET seq = 5, hash = (SELECT hash FROM audit WHERE seq = 5)
+		6|UPDATE audit_head SET seq = 6, hash = (SELECT hash FROM audit WHERE seq = 5)
+		7|UPDATE audit SET at_end = 0
+		1|UPDATE audit SET at_end = 1
 	CASES
 }
 
 @test "verify: a tail that was cut off with its head is missed by nobody who noted the head" {
 	extend 5
 	head=$(cloop hub audit verify | sed -n 's/^head: //p')
-	sql "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE seq > 4;
-		UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)"
+	sql "DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE seq > 4; UPDATE audit SET at_end = 1 WHERE seq = 4"
 	exits 0 cloop hub audit verify
 	exits 1 cloop hub audit verify --head "$head"
 	has "$output" "broken at row 6: the row that was noted is not there"
@@ -186,27 +189,40 @@ PY
 	same "$(wc -l <<< "$output")" 1
 }
 
-@test "a state file from before leases were made leaner keeps them" {
-	need sqlite3
+# older N SQL : the hub's state file is one of schema N, and has what the statements put there.
+older() {
+	local f n
 	rm -f "$db"*
 	{
 		echo "BEGIN; CREATE TABLE schema_migration (number INTEGER PRIMARY KEY, name TEXT NOT NULL,"
 		echo "sha256 TEXT NOT NULL) STRICT;"
-		for f in "$SRC"/share/schema/00{01,02,03,04,05,06,07,08,09,10,11}-*.sql; do
-			cat "$f"
+		for f in "$SRC"/share/schema/*.sql; do
 			n=$(basename "$f" .sql)
+			((10#${n%%-*} <= $1)) || continue
+			cat "$f"
 			echo "INSERT INTO schema_migration VALUES ($((10#${n%%-*})), '$n', '$(sha256sum < "$f" | cut -d' ' -f1)');"
 		done
-		echo "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at,"
-		echo " state) VALUES (7, 'lease_0123456789abcdef01234567', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');"
-		echo "INSERT INTO lease_grant (grant_id, lease, how, state) VALUES ('grant_a', 7, 2, 'taking');"
-		echo "INSERT INTO app_token VALUES (7, 'grant_a', 's', 'n', 'f', 'b', '{}', 'x', 3, 0);"
-		echo "PRAGMA user_version = 11; PRAGMA application_id = $((0x636c6f70)); COMMIT;"
-	} | sqlite3 "$db"
+		echo "$2; PRAGMA user_version = $1; PRAGMA application_id = $((0x636c6f70)); COMMIT;"
+	} > "$D/older.sql"
+	python3 - "$db" "$D/older.sql" <<-'PY'
+	import sqlite3, sys
+	c = sqlite3.connect(sys.argv[1], isolation_level=None)
+	c.create_function("lease_seq", 1, lambda id: int(id[-16:], 16) & (1 << 63) - 1)
+	c.executescript(open(sys.argv[2]).read())
+	PY
+}
+
+@test "a state file from before leases were made leaner keeps them" {
+	older 11 "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at, state)
+		VALUES (7, 'lease_0123456789abcdef01234567', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');
+		INSERT INTO lease_grant (grant_id, lease, how, state) VALUES ('grant_a', 7, 2, 'taking');
+		INSERT INTO app_token VALUES (7, 'grant_a', 's', 'n', 'f', 'b', '{}', 'x', 3, 0)"
 	exits 0 cloop hub bootstrap
 	exits 0 cloop hub audit verify
 	at=$((0x09abcdef01234567)) # its last 16 digits, but for a sign
-	same "$(sqlite3 "$db" "SELECT seq, id, labels, state FROM lease")" "$at|lease_0123456789abcdef01234567|k=v|live"
+	same "$(sqlite3 "$db" "SELECT seq, id, labels, state, grants FROM lease")" \
+		"$at|lease_0123456789abcdef01234567|k=v|live|[\"grant_a\"]"
+	same "$(sqlite3 "$db" "SELECT seq FROM lease_floor")" $at
 	same "$(sqlite3 "$db" "SELECT grant_id, lease, how, state FROM lease_grant")" "grant_a|$at|2|taking"
 	same "$(sqlite3 "$db" "SELECT lease, grant_id, expires_at FROM app_token")" "$at|grant_a|3"
 	# Its holds and tokens go with it, and it cannot be of another state than there is.
@@ -214,6 +230,29 @@ PY
 	sql "PRAGMA foreign_keys = ON; DELETE FROM lease"
 	same "$(sqlite3 "$db" "SELECT count(*) FROM lease_grant")$(sqlite3 "$db" "SELECT count(*) FROM app_token")" 00
 	same "$(sqlite3 "$db" "PRAGMA integrity_check; PRAGMA foreign_key_check")" ok
+}
+
+@test "a trail of before its last row said so is whole as it was, and one that was cut stays cut" {
+	extend 7
+	rows=$(sqlite3 "$db" ".mode insert audit" \
+		"SELECT seq, at, actor, action, entity, entity_id, project, detail, prev, hash FROM audit")
+	head=$(sqlite3 "$db" "SELECT quote(hash) FROM audit WHERE seq = 8")
+	older 18 "$rows UPDATE audit_head SET seq = 8, hash = $head"
+	exits 0 cloop hub bootstrap
+	exits 0 cloop hub audit verify
+	has "$output" "whole: 8 rows"
+	cloop executor labels container zone=y > /dev/null
+	exits 0 cloop hub audit verify
+	has "$output" "whole: 9 rows"
+	rm "$D/hub/.cloop/grants.pub"
+	older 18 "$rows DROP TRIGGER audit_no_delete; DELETE FROM audit WHERE seq > 6;
+		UPDATE audit_head SET seq = 8, hash = $head"
+	exits 0 cloop hub bootstrap
+	exits 1 cloop hub audit verify
+	has "$output" "broken at row 7: the trail ends before its head: rows were cut off (6 rows before it hold)"
+	cloop executor labels container zone=y > /dev/null
+	exits 1 cloop hub audit verify
+	has "$output" "broken at row 7: the row is not there"
 }
 
 @test "state files that are newer, altered, foreign, cut or absent are refused" {

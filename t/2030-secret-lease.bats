@@ -357,9 +357,9 @@ lease_ID run_ID container $app TIME app-env, deploy-pat
 	exec 9> "$hub/.cloop/guardian.lock"
 	flock 9
 	sql "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-		INSERT INTO lease (id, sandbox, project, executor_id, labels, actor, created_at, expires_at, state)
+		INSERT INTO lease (id, sandbox, project, executor_id, labels, actor, created_at, expires_at, state, grants)
 		SELECT printf('lease_%024x', i), printf('c-%012x', i), '$app', 'x' || (i % 3), '', 'a',
-			unixepoch() * 1000, unixepoch() * 1000 + 900000, 'live' FROM n;
+			unixepoch() * 1000, unixepoch() * 1000 + 900000, 'live', json_array('$pat_grant') FROM n;
 		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$pat_grant', seq, 1, 'held' FROM lease"
 	same "$(cloop secret holders "$pat_grant" | head -n 1)" "10000 running workload(s) hold $pat_grant (deploy-pat), 0 in their environment"
 	same "$(cloop secret holders "$pat_grant" --json | jq -r .state | sort | uniq -c | xargs)" "10000 held"

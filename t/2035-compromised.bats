@@ -36,7 +36,8 @@ denied() {
 	lease=$(take | jq -r .id)
 	exits 0 renew "$lease"
 	sql "UPDATE lease SET project = '$theirs';
-		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gb', seq, 2, 'held' FROM lease"
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gb', seq, 2, 'held' FROM lease;
+		UPDATE lease SET grants = json_insert(grants, '\$[#]', '$gb')"
 	exits 1 renew "$lease"
 	same "$(jq -r .error.code <<< "$output")" forged_lease
 	lacks "$output" b-one
@@ -61,7 +62,8 @@ denied() {
 	gz=$(granted sb --to label:zone=x)
 	lease=$(take | jq -r .id)
 	sql "UPDATE executor_labels SET labels = '{\"zone\":\"x\"}';
-		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gz', seq, 2, 'held' FROM lease"
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT '$gz', seq, 2, 'held' FROM lease;
+		UPDATE lease SET grants = json_insert(grants, '\$[#]', '$gz')"
 	exits 0 renew "$lease"
 	lacks "$output" b-one
 	exits 0 take

@@ -435,7 +435,8 @@ jumped_sweep() { jumped "$D/load/cloop-secret" sweep --json | jq -c .tokens; }
 	take
 	# Of a lease that lives on by another grant.
 	sql "UPDATE lease_grant SET state = 'taking', action = 'scrub';
-		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT 'grant_other', seq, 1, 'held' FROM lease"
+		INSERT INTO lease_grant (grant_id, lease, how, state) SELECT 'grant_other', seq, 1, 'held' FROM lease;
+		UPDATE lease SET grants = json_insert(grants, '\$[#]', 'grant_other')"
 	exits 0 cloop secret grant edit "$id" --repos acme/tool,acme/web
 	same "$(sql 'SELECT grant_id FROM token')" "$id"
 	same "$(sweep | jq .destroyed)" 1

@@ -74,6 +74,29 @@ static void hash_row(const struct store_audit *a, char out[CL_SHA256_HEX])
 	cl_sha256_hex(text.p, held ? text.len : before, out);
 }
 
+/* Where the trail ends, by its last row and by the one that it is known to have passed. */
+#define END                                                                                 \
+	"SELECT p.seq, p.hash, a.seq, a.hash, a.at_end FROM audit_head p LEFT JOIN (SELECT" \
+	" seq, hash, at_end FROM audit ORDER BY seq DESC LIMIT 1) a ON 1"
+
+/*
+ * Of a trail whose end was cut off the next row has another number than the one that would follow, so
+ * that it is missed ever after.
+ */
+static void end_of(sqlite3_stmt *st, struct db_head *h)
+{
+	bool any = sqlite3_column_type(st, 2) != SQLITE_NULL;
+	const char *last;
+
+	h->passed = sqlite3_column_int64(st, 0);
+	(void)snprintf(h->passed_hash, sizeof(h->passed_hash), "%s", db_column(st, 1));
+	h->was = sqlite3_column_int64(st, 2);
+	h->cut = h->was < h->passed || (any && !sqlite3_column_int(st, 4));
+	h->seq = h->was < h->passed ? h->passed : h->was + h->cut;
+	last = h->was < h->passed ? h->passed_hash : db_column(st, 3);
+	(void)snprintf(h->hash, sizeof(h->hash), "%s", last);
+}
+
 /* What was read in a transaction, or written by one, is so until somebody else has written. */
 static int read_head(struct store *s, struct cl_err *e)
 {
@@ -85,16 +108,35 @@ static int read_head(struct store *s, struct cl_err *e)
 		return -1;
 	if (s->depth && s->head.known && s->head.others == now.others)
 		return 0;
-	if (db_prepare(s, "SELECT seq, hash FROM audit_head", &st, e) || db_step(s, st, &row, e))
+	if (db_prepare(s, END, &st, e) || db_step(s, st, &row, e))
 		return -1;
 	if (!row) {
 		(void)cl_fail(e, CL_ECONFIG, "%s: the audit trail has lost its head", s->path);
 		return cl_fix(e, "somebody has changed the file: bring back a copy of it that "
 				 "'cloop hub audit verify' finds whole");
 	}
-	s->head = (struct db_head){
-		.known = s->depth > 0, .others = now.others, .seq = sqlite3_column_int64(st, 0)};
-	(void)snprintf(s->head.hash, sizeof(s->head.hash), "%s", db_column(st, 1));
+	s->head = (struct db_head){.known = s->depth > 0, .others = now.others};
+	end_of(st, &s->head);
+	return 0;
+}
+
+/* Rows between two that audit_head has: it is a page of its own. */
+#define PASSED 64
+
+static int pass(struct store *s, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (s->head.passed && s->head.passed / PASSED == s->head.seq / PASSED)
+		return 0;
+	if (db_prepare(s, "UPDATE audit_head SET seq = :seq, hash = :hash", &st, e))
+		return -1;
+	db_int(st, ":seq", s->head.seq);
+	db_text(st, ":hash", s->head.hash);
+	if (db_done(s, st, NULL, e))
+		return -1;
+	s->head.passed = s->head.seq;
+	memcpy(s->head.passed_hash, s->head.hash, sizeof(s->head.hash));
 	return 0;
 }
 
@@ -104,12 +146,14 @@ int db_write_head(struct store *s, struct cl_err *e)
 
 	if (!s->head.moved)
 		return 0;
-	if (db_prepare(s, "UPDATE audit_head SET seq = :seq, hash = :hash", &st, e))
+	if (db_prepare(
+		    s, "UPDATE audit SET at_end = (seq = :seq) WHERE seq IN (:seq, :was)", &st, e))
 		return -1;
 	db_int(st, ":seq", s->head.seq);
-	db_text(st, ":hash", s->head.hash);
-	if (db_done(s, st, NULL, e))
+	db_int(st, ":was", s->head.was);
+	if (db_done(s, st, NULL, e) || pass(s, e))
 		return -1;
+	s->head.was = s->head.seq;
 	s->head.moved = false;
 	return 0;
 }
@@ -224,9 +268,15 @@ static void broken(struct store_chain *c, int64_t seq, const char *why)
 	(void)snprintf(c->why, sizeof(c->why), "%s", why);
 }
 
+/* A row that must have that hash; seq 0: none. */
+struct noted {
+	int64_t seq;
+	const char *hash, *why;
+};
+
 /* One row against what must come next; text of a NULL column cannot be (NOT NULL). */
 static void check_row(struct store_chain *c, const struct store_audit *a, const char *prev,
-	int64_t expect_seq, const char *expect_hash)
+	const struct noted noted[2])
 {
 	char hash[CL_SHA256_HEX];
 
@@ -239,9 +289,10 @@ static void check_row(struct store_chain *c, const struct store_audit *a, const 
 		broken(c, a->seq, "it does not follow the row before it");
 	else if (strcmp(a->hash, hash) != 0)
 		broken(c, a->seq, "its content is not what was hashed");
-	else if (a->seq == expect_seq && strcmp(a->hash, expect_hash) != 0)
-		broken(c, a->seq, "its hash is not the one that was noted");
-	else
+	for (int i = 0; i < 2; i++)
+		if (a->seq == noted[i].seq && strcmp(a->hash, noted[i].hash) != 0)
+			broken(c, a->seq, noted[i].why);
+	if (!c->broken)
 		c->rows++;
 }
 
@@ -254,9 +305,10 @@ static bool has_nul(sqlite3_stmt *st)
 	return false;
 }
 
-static int walk(struct store *s, int64_t expect_seq, const char *expect_hash, char *prev,
-	struct store_chain *c, struct cl_err *e)
+static int walk(
+	struct store *s, const struct noted noted[2], struct store_chain *c, struct cl_err *e)
 {
+	char prev[CL_SHA256_HEX] = "";
 	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
 	cleanup_stmt sqlite3_stmt *st = NULL;
 	bool row = true;
@@ -275,17 +327,36 @@ static int walk(struct store *s, int64_t expect_seq, const char *expect_hash, ch
 		db_read(st, &table, &a);
 		if (has_nul(st))
 			broken(c, a.seq, "a text of it has a NUL inside");
-		check_row(c, &a, prev, expect_seq, expect_hash);
+		check_row(c, &a, prev, noted);
 		(void)snprintf(prev, CL_SHA256_HEX, "%s", a.hash);
 		db_release(&table, &a);
 	}
 	return 0;
 }
 
+/* No row but the last one says that it is the last: a cut behind such a one would not be missed. */
+static int check_ends(struct store *s, struct store_chain *c, struct cl_err *e)
+{
+	int64_t early = 0;
+
+	if (db_number(s,
+		    "SELECT coalesce(min(seq), 0) FROM audit WHERE at_end AND seq <"
+		    " (SELECT max(seq) FROM audit)",
+		    &early, e))
+		return -1;
+	if (s->head.cut)
+		broken(c, c->rows + 1, "the trail ends before its head: rows were cut off");
+	/* Who adds rows in a transaction of his own tells the last one so at its end. */
+	if (early && !s->head.moved)
+		broken(c, early, "it says that it is the trail's head, and rows follow it");
+	return 0;
+}
+
 int store_audit_verify(struct store *s, int64_t expect_seq, const char *expect_hash,
 	struct store_chain *out, struct cl_err *e)
 {
-	char prev[CL_SHA256_HEX] = "";
+	struct noted noted[] = {{expect_seq, expect_hash, "its hash is not the one that was noted"},
+		{.why = "its hash is not the one that the head was seen to have"}};
 	int rc;
 
 	*out = (struct store_chain){0};
@@ -296,16 +367,14 @@ int store_audit_verify(struct store *s, int64_t expect_seq, const char *expect_h
 	if (!rc) {
 		out->head_seq = s->head.seq;
 		memcpy(out->head, s->head.hash, sizeof(out->head));
-		rc = walk(s, expect_seq, expect_hash, prev, out, e);
+		noted[1].seq = s->head.passed;
+		noted[1].hash = s->head.passed_hash;
+		rc = walk(s, noted, out, e) || check_ends(s, out, e) ? -1 : 0;
 	}
 	if (!s->depth)
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	if (rc)
 		return -1;
-	if (out->rows < out->head_seq)
-		broken(out, out->rows + 1, "the trail ends before its head: rows were cut off");
-	else if (out->rows > out->head_seq || strcmp(out->head, prev) != 0)
-		broken(out, out->head_seq, "the head is not the last row's");
 	if (expect_seq > out->rows)
 		broken(out, expect_seq, "the row that was noted is not there");
 	return 0;

@@ -3,10 +3,11 @@
  * The audit trail (DECISIONS K7): one hash chain a state file. The hash of a row is the
  * lower-case hex SHA-256 of the previous row's hash ("" for the first), a newline, and
  * the row's canonical JSON: an object, keys sorted, no blanks, of action, actor, at,
- * detail (the JSON text as a string), entity, entity_id, project and seq. A row apart
- * holds where the chain ends, so a tail that was cut off is missed too. Somebody who can
- * write the file can make a whole new chain: keep the head that `audit verify` prints
- * somewhere else and compare.
+ * detail (the JSON text as a string), entity, entity_id, project and seq. The last row
+ * says that it is the last (at_end, which is not hashed), and audit_head names a row that
+ * the chain has passed, so a tail that was cut off is missed too, and still is when the
+ * chain goes on. Somebody who can write the file can make a whole new chain: keep the head
+ * that `audit verify` prints somewhere else and compare.
  */
 #ifndef STORE_AUDIT_H
 #define STORE_AUDIT_H
@@ -60,7 +61,7 @@ json_t *store_audit_json(const struct store_audit *a);
 
 struct store_chain {
 	int64_t rows;     /* that were walked and hold */
-	int64_t head_seq; /* where the chain ends */
+	int64_t head_seq; /* where the chain ends; of a broken one, what it goes on from */
 	char head[65];
 	bool broken;
 	int64_t bad_seq; /* the first row that does not hold (the missing one, where one is) */

@@ -19,12 +19,16 @@ struct db_kept {
 };
 #define DB_KEPT 64
 
-/* Where the audit trail ends: written once a transaction, at its end. */
+/* Where the audit trail ends: its last row is told so once a transaction, at the end of that. */
 struct db_head {
 	bool known, moved;
 	int64_t others; /* of store_mark, when it was read */
-	int64_t seq;
+	int64_t was;    /* the last row in the file; 0: there is none */
+	int64_t passed; /* the row that audit_head has */
+	char passed_hash[CL_SHA256_HEX];
+	int64_t seq; /* what the next row follows */
 	char hash[CL_SHA256_HEX];
+	bool cut; /* there were more rows than there are */
 };
 
 struct store {
@@ -163,7 +167,22 @@ int db_migrate(struct store *s, bool write, struct cl_err *e);
 int db_lease_seq(struct store *s, struct cl_err *e);
 /* The row of table lease that has the id of that name. */
 #define LEASE_IS(name) "seq = lease_seq(" name ") AND id = " name
-/* The same of lease l, for a row of table token. */
-#define LEASE_OF_TOKEN "l.seq = lease_seq(token.lease_id) AND l.id = token.lease_id"
+/* The same of lease l, and for a row of table token. */
+#define LEASE_L_IS(name) "l.seq = lease_seq(" name ") AND l.id = " name
+#define LEASE_OF_TOKEN   LEASE_L_IS("token.lease_id")
+/*
+ * Rows h of table lease_grant that a lease of that name has. What is no list names none, rather than
+ * that everybody's statement fails.
+ */
+#define GRANTS_OF(lease) "json_each(iif(json_valid(" lease ".grants), " lease ".grants, '[]')) j"
+#define HOLDS_OF(lease)  \
+	GRANTS_OF(lease) \
+	" CROSS JOIN lease_grant h ON h.grant_id = j.value AND h.lease = " lease ".seq"
+/* Of a row of table lease_grant, its names after that prefix: it is of the leases l for which `which`. */
+#define HOLD_IS_OF(prefix, which)      \
+	"(" prefix "grant_id, " prefix \
+	"lease) IN (SELECT j.value, l.seq FROM lease l, " GRANTS_OF("l") " WHERE " which ")"
+/* Where live leases begin: share/schema/0019. */
+#define LIVE_FROM "coalesce((SELECT seq FROM lease_floor), 0)"
 
 #endif

@@ -36,7 +36,7 @@ int store_hold_each(struct store *s, int64_t lease, store_hold_fn fn, void *arg,
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	db_select(&table, &sql);
-	cl_buf_adds(&sql, " WHERE lease = :lease ORDER BY grant_id");
+	cl_buf_adds(&sql, " WHERE " HOLD_IS_OF("", "l.seq = :lease") " ORDER BY grant_id");
 	if (db_prepare(s, sql.p, &st, e))
 		return -1;
 	db_int(st, ":lease", lease);
@@ -76,8 +76,7 @@ int store_hold_kill(struct store *s, const char *grant_id, const char *lease_id,
 		" answered_at = 0, result = NULL WHERE %s AND state <> 'superseded' AND action IS"
 		" NOT 'kill' AND (state = 'taking' OR EXISTS (SELECT 1 FROM lease l JOIN handle x"
 		" ON x.id = l.sandbox WHERE l.seq = lease_grant.lease AND x.state = 'live'))",
-		grant_id ? "grant_id = :id"
-			 : "lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")");
+		grant_id ? "grant_id = :id" : HOLD_IS_OF("", LEASE_L_IS(":id")));
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s, sql, &st, e))
@@ -96,8 +95,8 @@ int store_lease_lapsed(struct store *s, int64_t most, struct cl_strv *ids, struc
 	/* From the live ones, who are few. */
 	if (db_prepare(s,
 		    "SELECT l.id FROM handle x CROSS JOIN lease l ON l.sandbox = x.id WHERE"
-		    " x.state = 'live' AND l.state = 'expired' AND EXISTS (SELECT 1 FROM"
-		    " lease_grant h WHERE h.lease = l.seq AND h.state = 'held') LIMIT :most",
+		    " x.state = 'live' AND l.state = 'expired' AND EXISTS (SELECT 1 FROM " HOLDS_OF(
+			    "l") " WHERE h.state = 'held') LIMIT :most",
 		    &st, e))
 		return -1;
 	db_int(st, ":most", most);
@@ -112,8 +111,7 @@ int store_lease_ask(struct store *s, const char *id, int64_t at, int64_t *n, str
 
 	if (db_prepare(s,
 		    "UPDATE lease_grant SET state = 'taking', action = 'scrub', asked_at = :at"
-		    " WHERE state = 'held' AND lease = (SELECT seq FROM lease WHERE " LEASE_IS(
-			    ":id") ")",
+		    " WHERE state = 'held' AND " HOLD_IS_OF("", LEASE_L_IS(":id")),
 		    &st, e))
 		return -1;
 	db_int(st, ":at", at);
@@ -165,6 +163,23 @@ static int succeed_tokens(
 	return 0;
 }
 
+/* The leases whose hold is the successor's now name it. */
+static int succeed_names(
+	struct store *s, const char *grant_id, const char *successor, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+
+	if (db_prepare(s,
+		    "UPDATE lease SET grants = replace(grants, :grant, :successor) WHERE seq IN"
+		    " (SELECT lease FROM lease_grant WHERE grant_id = :successor) AND NOT EXISTS"
+		    " (SELECT 1 FROM lease_grant WHERE grant_id = :grant AND lease = lease.seq)",
+		    &st, e))
+		return -1;
+	db_text(st, ":grant", grant_id);
+	db_text(st, ":successor", successor);
+	return db_done(s, st, NULL, e);
+}
+
 int store_grant_succeed(
 	struct store *s, const char *grant_id, const char *successor, int64_t *n, struct cl_err *e)
 {
@@ -186,7 +201,8 @@ int store_grant_succeed(
 	db_text(moving, ":successor", successor);
 	db_text(moving, ":grant", grant_id);
 	db_text(retiring, ":grant", grant_id);
-	return db_done(s, moving, n, e) || db_done(s, retiring, NULL, e) ||
+	return db_done(s, moving, n, e) || succeed_names(s, grant_id, successor, e) ||
+			       db_done(s, retiring, NULL, e) ||
 			       succeed_tokens(s, grant_id, successor, e) || store_commit(&t, e)
 		       ? -1
 		       : 0;
@@ -199,7 +215,7 @@ static int end_empty(struct store *s, const char *which, const char *grant_id,
 	cleanup_free char *sql = cl_asprintf(
 		"UPDATE lease SET state = 'revoked', ended_at = :at, ended_by = :by,"
 		" reason = :reason WHERE state = 'live' AND seq IN (%s LIMIT :most) AND NOT EXISTS"
-		" (SELECT 1 FROM lease_grant h WHERE h.lease = lease.seq AND h.state = 'held')",
+		" (SELECT 1 FROM " HOLDS_OF("lease") " WHERE h.state = 'held')",
 		which);
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
@@ -251,9 +267,9 @@ int store_lease_emptied(
 		.at = at, .by = by, .reason = "its grants were revoked"};
 
 	return end_empty(s,
-		"SELECT DISTINCT h.lease FROM lease_grant h JOIN lease l ON l.seq = h.lease"
-		" WHERE h.state = 'taking' AND l.state = 'live' AND NOT EXISTS (SELECT 1 FROM"
-		" lease_grant k WHERE k.lease = h.lease AND k.state = 'held')",
+		"SELECT DISTINCT l.seq FROM lease_grant k JOIN lease l ON l.seq = k.lease"
+		" WHERE k.state = 'taking' AND l.state = 'live' AND NOT EXISTS (SELECT 1 "
+		"FROM " HOLDS_OF("l") " WHERE h.state = 'held')",
 		NULL, &end, most, n, e);
 }
 
@@ -325,7 +341,7 @@ int store_holder_each(struct store *s, const struct store_holder_filter *f, stor
 		cl_buf_adds(&sql, " WHERE h.grant_id = :grant AND"
 				  " (h.state <> 'held' OR l.state = 'live')");
 	else if (f->lease_id)
-		cl_buf_adds(&sql, " WHERE l.seq = lease_seq(:lease) AND l.id = :lease");
+		cl_buf_adds(&sql, " WHERE " HOLD_IS_OF("h.", LEASE_L_IS(":lease")));
 	else
 		cl_buf_adds(&sql, " WHERE h.state = 'taking'");
 	cl_buf_adds(&sql, " ORDER BY h.lease DESC LIMIT :limit");

@@ -66,14 +66,16 @@ static int all_active(struct store *s, const struct store_hold *h, size_t n, int
 }
 
 /* Not won where a lease of that place is there: of the same moment, and drawn alike. */
-static int insert_row(struct store *s, const struct store_lease *l, bool *won, struct cl_err *e)
+static int insert_row(struct store *s, const struct store_lease *l, const char *grants, bool *won,
+	struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
 		    "INSERT INTO lease (seq, id, run_id, sandbox, project, executor_id, labels,"
-		    " actor, created_at, expires_at, state) VALUES (:seq, :id, :run, :sandbox,"
-		    " :project, :executor, :labels, :actor, :created, :expires, 'live')"
+		    " actor, created_at, expires_at, state, grants) VALUES (:seq, :id, :run,"
+		    " :sandbox, :project, :executor, :labels, :actor, :created, :expires, 'live',"
+		    " :grants)"
 		    " ON CONFLICT (seq) DO NOTHING",
 		    &st, e))
 		return -1;
@@ -87,7 +89,20 @@ static int insert_row(struct store *s, const struct store_lease *l, bool *won, s
 	db_text(st, ":actor", l->actor);
 	db_int(st, ":created", l->created_at);
 	db_int(st, ":expires", l->expires_at);
+	db_text(st, ":grants", grants);
 	return db_won(s, st, won, e);
+}
+
+/* Ids of grants, as lease.grants has them: none has anything that JSON would write otherwise. */
+static void grants_text(const struct store_hold *holds, size_t n, struct cl_buf *out)
+{
+	cl_buf_addc(out, '[');
+	for (size_t i = 0; i < n; i++) {
+		cl_buf_adds(out, i ? ",\"" : "\"");
+		cl_buf_adds(out, holds[i].grant_id);
+		cl_buf_addc(out, '"');
+	}
+	cl_buf_addc(out, ']');
 }
 
 static int insert_hold(
@@ -109,13 +124,15 @@ static int insert_hold(
 int store_lease_insert(struct store *s, struct store_lease *l, const struct store_hold *holds,
 	size_t n, bool *won, struct cl_err *e)
 {
+	cleanup_buf struct cl_buf grants = CL_BUF_INIT;
 	cleanup_txn struct store_txn t = {0};
 
 	l->seq = store_lease_seq(l->id);
 	if (!l->seq)
 		return cl_fail(e, CL_EBUG, "no id of a lease");
+	grants_text(holds, n, &grants);
 	if (store_begin(s, &t, e) || all_active(s, holds, n, l->created_at, won, e) ||
-		(*won && insert_row(s, l, won, e)))
+		(*won && insert_row(s, l, grants.p, won, e)))
 		return -1;
 	for (size_t i = 0; *won && i < n; i++)
 		if (insert_hold(s, l->seq, holds[i].grant_id, holds[i].how, e))
@@ -188,11 +205,11 @@ static int end_holds(
 
 	if (db_prepare(s,
 		    end->action ? "UPDATE lease_grant SET state = 'taking', action = :action,"
-				  " asked_at = :at WHERE state = 'held' AND"
-				  " lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")"
+				  " asked_at = :at WHERE state = 'held' AND " HOLD_IS_OF(
+					  "", LEASE_L_IS(":id"))
 				: "UPDATE lease_grant SET state = 'taken', answered_at = :at"
-				  " WHERE state IN ('held', 'taking', 'failed') AND"
-				  " lease = (SELECT seq FROM lease WHERE " LEASE_IS(":id") ")",
+				  " WHERE state IN ('held', 'taking', 'failed') AND " HOLD_IS_OF(
+					  "", LEASE_L_IS(":id")),
 		    &st, e))
 		return -1;
 	if (end->action)
@@ -222,29 +239,71 @@ int store_lease_end(struct store *s, const char *id, const struct store_lease_en
 	return store_commit(&t, e);
 }
 
-int store_lease_expire(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+/* Those of the live ones that lapsed, in their places' order. */
+#define LAPSED "seq > :after AND seq >= " LIVE_FROM " AND state = 'live' AND expires_at <= :at"
+
+static int last_lapsed(
+	struct store *s, int64_t at, int64_t most, int64_t after, int64_t *to, struct cl_err *e)
+{
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row;
+
+	if (db_prepare(s,
+		    "SELECT max(seq) FROM (SELECT seq FROM lease WHERE " LAPSED
+		    " ORDER BY seq LIMIT :most)",
+		    &st, e))
+		return -1;
+	db_int(st, ":after", after);
+	db_int(st, ":at", at);
+	db_int(st, ":most", most);
+	if (db_step(s, st, &row, e))
+		return -1;
+	*to = row ? sqlite3_column_int64(st, 0) : 0;
+	return 0;
+}
+
+int store_lease_expire(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	int64_t to;
+
+	if (store_begin(s, &t, e) || last_lapsed(s, at, most, *after, &to, e) ||
+		db_prepare(s,
+			"UPDATE lease SET state = 'expired', ended_at = :at, ended_by = :by"
+			" WHERE " LAPSED " AND seq <= :to",
+			&st, e))
+		return -1;
+	db_int(st, ":at", at);
+	db_text(st, ":by", by);
+	db_int(st, ":after", *after);
+	db_int(st, ":to", to);
+	if (db_done(s, st, n, e))
+		return -1;
+	*after = to;
+	return store_commit(&t, e);
+}
+
+int store_lease_raise_floor(struct store *s, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	if (db_prepare(s,
-		    "UPDATE lease SET state = 'expired', ended_at = :at, ended_by = :by"
-		    " WHERE seq IN (SELECT seq FROM lease WHERE state = 'live' AND expires_at <= "
-		    ":at"
-		    " ORDER BY expires_at LIMIT :most)",
+		    "UPDATE lease_floor SET seq = n.seq FROM (SELECT coalesce("
+		    "(SELECT seq FROM lease WHERE state = 'live' AND seq >= " LIVE_FROM
+		    " ORDER BY seq LIMIT 1), (SELECT max(seq) FROM lease)) AS seq) n"
+		    " WHERE n.seq > lease_floor.seq",
 		    &st, e))
 		return -1;
-	db_int(st, ":at", at);
-	db_text(st, ":by", by);
-	db_int(st, ":most", most);
-	return db_done(s, st, n, e);
+	return db_done(s, st, NULL, e);
 }
 
 /* Over: the run is finished, or its sandbox has ended. */
-#define ORPHANS                                                              \
-	"SELECT l.seq FROM lease l LEFT JOIN run r ON r.id = l.run_id"       \
-	" LEFT JOIN handle h ON h.id = l.sandbox WHERE l.state = 'live' AND" \
-	" (r.state = 'finished' OR h.state = 'ended') LIMIT :most"
+#define ORPHANS                                                          \
+	"SELECT l.seq FROM lease l LEFT JOIN run r ON r.id = l.run_id"   \
+	" LEFT JOIN handle h ON h.id = l.sandbox WHERE l.state = 'live'" \
+	" AND l.seq >= " LIVE_FROM " AND (r.state = 'finished' OR h.state = 'ended') LIMIT :most"
 
 int store_lease_orphans(
 	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
@@ -255,7 +314,8 @@ int store_lease_orphans(
 	if (store_begin(s, &t, e) ||
 		db_prepare(s,
 			"UPDATE lease_grant SET state = 'taken', answered_at = :at"
-			" WHERE state IN ('held', 'taking', 'failed') AND lease IN (" ORPHANS ")",
+			" WHERE state IN ('held', 'taking', 'failed') AND " HOLD_IS_OF(
+				"", "l.seq IN (" ORPHANS ")"),
 			&holds, e) ||
 		db_prepare(s,
 			"UPDATE lease SET state = 'released', ended_at = :at, ended_by = :by,"
@@ -298,7 +358,8 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 		f->ended_too ? "1"
 		: f->tokens_too
 			? "(state = 'live' OR seq IN (SELECT lease_seq(lease_id) FROM token))"
-			: "state = 'live'",
+		: f->run_id || f->sandbox || f->grant_id ? "state = 'live'"
+							 : "state = 'live' AND seq >= " LIVE_FROM,
 		f->run_id ? " AND run_id = :run" : "", f->sandbox ? " AND sandbox = :sandbox" : "",
 		f->grant_id ? " AND seq IN (SELECT lease FROM lease_grant WHERE grant_id = :grant)"
 			    : "");

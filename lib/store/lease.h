@@ -80,9 +80,14 @@ struct store_lease_end {
 /* Once. What it held becomes "taking", or "taken" where there is no action. */
 int store_lease_end(struct store *s, const char *id, const struct store_lease_end *end, bool *won,
 	struct cl_err *e);
-/* Up to `most` live leases that lapsed at `at`, the longest lapsed first: "expired"; *n of them. */
-int store_lease_expire(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
+/*
+ * Up to `most` live leases that lapsed at `at`, those behind the place *after, in the places' order:
+ * "expired"; *n of them, *after is the last one's.
+ */
+int store_lease_expire(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e);
+/* Live leases are looked for from the first one on: share/schema/0019. */
+int store_lease_raise_floor(struct store *s, struct cl_err *e);
 /*
  * Up to `most` live leases whose run or sandbox is over, though nobody released them: "released",
  * what they held is "taken". *n of them.

@@ -95,7 +95,7 @@ static int connect_file(struct store *s, enum store_mode mode, struct cl_err *e)
 	return db_exec(s,
 		       "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;"
 		       "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA "
-		       "wal_autocheckpoint = 500;",
+		       "wal_autocheckpoint = 250;",
 		       e) || db_lease_seq(s, e)
 		       ? -1
 		       : 0;

@@ -99,8 +99,9 @@ void test_audit__a_hash_is_of_canonical_json(void)
 
 static void tamper(const char *sql)
 {
-	cleanup_free char *all =
-		cl_asprintf("DROP TRIGGER audit_no_update; DROP TRIGGER audit_no_delete; %s", sql);
+	cleanup_free char *all = cl_asprintf("DROP TRIGGER IF EXISTS audit_no_update; DROP TRIGGER "
+					     "IF EXISTS audit_no_delete; %s",
+		sql);
 	sqlite3 *db = NULL;
 	char *why = NULL;
 
@@ -171,10 +172,17 @@ void test_audit__tampering_is_named(void)
 		{"DELETE FROM audit", 1, "cut off"},
 		{"DELETE FROM audit WHERE seq = 9; UPDATE audit_head SET seq = 8", 8, "head"},
 		{"UPDATE audit_head SET seq = 8", 8, "head"},
-		{"UPDATE audit_head SET hash = ''", 9, "head"},
+		{"UPDATE audit_head SET hash = ''", 1, "head"},
 		{"INSERT INTO audit SELECT 10, at, actor, action, entity, entity_id, project, "
-		 "detail, hash, hash FROM audit WHERE seq = 9",
+		 "detail, hash, hash, 1 FROM audit WHERE seq = 9",
 			10, "content"},
+		{"UPDATE audit SET at_end = 0", 10, "cut off"},
+		{"UPDATE audit SET at_end = 1 WHERE seq = 5", 5, "rows follow it"},
+		{"DELETE FROM audit WHERE seq > 7; UPDATE audit SET at_end = 1 WHERE seq = 5", 8,
+			"cut off"},
+		{"DELETE FROM audit WHERE seq > 7; UPDATE audit SET at_end = 1 WHERE seq = 7;"
+		 "UPDATE audit_head SET seq = 8",
+			8, "cut off"},
 		{"UPDATE audit SET seq = -1 WHERE seq = 2", 1, "not there"},
 		{"UPDATE audit SET seq = seq + 10 WHERE seq > 5", 6, "not there"},
 	};
@@ -212,6 +220,57 @@ void test_audit__a_new_chain_misses_the_noted_head(void)
 	CHECK(!verify(s).broken);
 	CHECK_INT(store_audit_verify(s, c.head_seq, c.head, &later, &e), 0);
 	CHECK(later.broken && later.bad_seq == 4);
+	gone(s);
+}
+
+void test_audit__a_cut_is_missed_though_the_chain_goes_on(void)
+{
+	static const struct {
+		const char *sql;
+		int64_t row;
+	} cuts[] = {{"DELETE FROM audit WHERE seq = 9", 9}, {"DELETE FROM audit WHERE seq > 2", 3},
+		{"DELETE FROM audit", 1}};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(cuts); i++) {
+		struct store *s = fresh();
+		struct store_chain c;
+
+		add(s, 9);
+		tamper(cuts[i].sql);
+		add(s, 1);
+		add(s, 3);
+		c = verify(s);
+		CHECK_INT(c.bad_seq, cuts[i].row);
+		CHECK_HAS(c.why, "not there");
+		gone(s);
+	}
+}
+
+/* Who cuts the tail off and says so of the row that is last then is found by what the trail has passed. */
+void test_audit__what_it_has_passed(void)
+{
+	struct store *s = fresh();
+	struct store_txn t = {0};
+	struct store_chain c;
+	struct cl_err e;
+
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	add(s, 70);
+	CHECK(!verify(s).broken);
+	CHECK_INT(store_commit(&t, &e), 0);
+	add(s, 70);
+	CHECK(!verify(s).broken);
+	CHECK_INT(verify(s).rows, 140);
+	tamper("DELETE FROM audit WHERE seq > 130; UPDATE audit SET at_end = 1 WHERE seq = 130");
+	CHECK(!verify(s).broken);
+	tamper("DELETE FROM audit WHERE seq > 127; UPDATE audit SET at_end = 1 WHERE seq = 127");
+	c = verify(s);
+	CHECK_INT(c.bad_seq, 128);
+	CHECK_HAS(c.why, "cut off");
+	add(s, 2);
+	c = verify(s);
+	CHECK_INT(c.bad_seq, 128);
+	CHECK_HAS(c.why, "not there");
 	gone(s);
 }
 
@@ -254,11 +313,15 @@ void test_audit__with_the_change_or_not_at_all(void)
 	store_rollback(&t);
 	c = verify(s);
 	CHECK(!c.broken && !c.rows);
-	CHECK_INT(store_begin(s, &t, &e), 0);
-	add(s, 2);
-	CHECK_INT(verify(s).rows, 2);
-	CHECK_INT(store_commit(&t, &e), 0);
-	CHECK_INT(verify(s).rows, 2);
+	for (int i = 2; i < 5; i += 2) {
+		CHECK_INT(store_begin(s, &t, &e), 0);
+		add(s, 2);
+		c = verify(s);
+		CHECK(!c.broken && c.rows == i);
+		CHECK_INT(store_commit(&t, &e), 0);
+		c = verify(s);
+		CHECK(!c.broken && c.rows == i);
+	}
 	gone(s);
 }
 

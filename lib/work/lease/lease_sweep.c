@@ -34,6 +34,18 @@ static int forget(
 	return store_lease_forget(s, before, most, n, e);
 }
 
+static int expire(struct store *s, const struct lease_actor *who, int64_t *total, struct cl_err *e)
+{
+	int64_t after = 0, n;
+
+	do {
+		if (store_lease_expire(s, who->now, who->name, BATCH, &after, &n, e))
+			return -1;
+		*total += n;
+	} while (n == BATCH);
+	return store_lease_raise_floor(s, e);
+}
+
 struct settling {
 	struct store *s;
 	const struct lease_actor *who;
@@ -81,7 +93,7 @@ int lease_sweep(struct store *s, const struct lease_actor *who, const char *run_
 	struct settling t = {s, who, out};
 
 	*out = (struct lease_sweep){0};
-	if (all_of(s, who->now, who->name, store_lease_expire, &out->expired, e) ||
+	if (expire(s, who, &out->expired, e) ||
 		all_of(s, who->now, who->name, store_lease_orphans, &out->orphans, e) ||
 		all_of(s, who->now, who->name, store_lease_emptied, &out->settled, e) ||
 		revoke_lapsed(s, who, e) || store_holder_each(s, &taking, settle, &t, e) ||

@@ -1,7 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154
 # As the item of one lease a commit, for so long that both logs are written over again and no longer
-# grow. A commit of 4 KiB takes less of the disk then than one of 26, and files are brought up to date
-# ten times as often as the peer's: without a target, to be seen.
+# grow, which costs the peer less than a lease's own work does: without a target, to be seen.
 . "$CLOOP_SRC/t/bench/state.bash"
 item='the same leases, both logs in use again'
 target=''

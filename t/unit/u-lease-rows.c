@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+/* The rows of leases: where live ones are looked for, and what each stands on. */
+#include "unit.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "store/lease.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#define AT  INT64_C(1800000000000)
+#define TTL 900000
+
+static char dir[64], path[80];
+
+/* As somebody else who writes the file. */
+static void sql(const char *text)
+{
+	sqlite3 *db = NULL;
+	char *why = NULL;
+
+	if (sqlite3_open(path, &db) || sqlite3_exec(db, text, NULL, NULL, &why))
+		UNIT_FAIL("%s: %s", text, why ? why : "?");
+	sqlite3_free(why);
+	(void)sqlite3_close(db);
+}
+
+static char *ask(const char *text)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = NULL;
+	char *out = NULL;
+
+	if (!sqlite3_open(path, &db) && !sqlite3_prepare_v2(db, text, -1, &st, NULL) &&
+		sqlite3_step(st) == SQLITE_ROW && sqlite3_column_text(st, 0))
+		out = cl_strdup((const char *)sqlite3_column_text(st, 0));
+	(void)sqlite3_finalize(st);
+	(void)sqlite3_close(db);
+	return out ? out : cl_strdup("");
+}
+
+#define CHECK_SQL(text, want)                       \
+	do {                                        \
+		cleanup_free char *got = ask(text); \
+		CHECK_STR(got, want);               \
+	} while (0)
+
+static struct store *fresh(void)
+{
+	struct store *s = NULL;
+	struct cl_err e;
+
+	(void)snprintf(dir, sizeof(dir), "/tmp/u-lease-rows-XXXXXX");
+	if (!mkdtemp(dir))
+		abort();
+	(void)snprintf(path, sizeof(path), "%s/state.db", dir);
+	if (store_open(path, STORE_CREATE, &s, &e))
+		UNIT_FAIL("%s", e.msg);
+	sql("INSERT INTO \"grant\" (id, secret_id, secret_name, kind, scope, subject, constraints,"
+	    " expires_at, created_at, created_by, owner, signature)"
+	    " SELECT value, 'sec_a', 'a', 'env', '', 'any', '{}', 0, 1, 'cli:root', '', 'none'"
+	    " FROM json_each('[\"grant_a\",\"grant_b\",\"grant_c\"]')");
+	return s;
+}
+
+static void gone(struct store *s)
+{
+	store_close(s);
+	(void)unlink(path);
+	(void)rmdir(dir);
+}
+
+/* A lease of that time, on these grants; its id. */
+static char *lend(struct store *s, int64_t at, int64_t ttl, const char *a, const char *b)
+{
+	const struct store_hold holds[] = {{.grant_id = (char *)(uintptr_t)a, .how = 2},
+		{.grant_id = (char *)(uintptr_t)b, .how = 2}};
+	char id[STORE_LEASE_ID];
+	struct store_lease l = {.project = "/srv/app",
+		.executor_id = "",
+		.labels = "",
+		.actor = "cli:root",
+		.created_at = at,
+		.expires_at = at + ttl};
+	struct cl_err e;
+	bool won = false;
+
+	CHECK_INT(store_lease_new_id(at, id, &e), 0);
+	l.id = id;
+	if (store_lease_insert(s, &l, holds, b ? 2 : 1, &won, &e))
+		UNIT_FAIL("%s", e.msg);
+	CHECK(won);
+	return cl_strdup(id);
+}
+
+static int count_lease(const struct store_lease *l, void *arg, struct cl_err *e)
+{
+	(void)l;
+	(void)e;
+	++*(int *)arg;
+	return 0;
+}
+
+static int live(struct store *s)
+{
+	const struct store_lease_filter f = {0};
+	struct cl_err e;
+	int n = 0;
+
+	CHECK_INT(store_lease_each(s, &f, count_lease, &n, &e), 0);
+	return n;
+}
+
+static int expire(struct store *s, int64_t at, int64_t most, int64_t *after)
+{
+	struct cl_err e;
+	int64_t n = -1;
+
+	CHECK_INT(store_lease_expire(s, at, "test", most, after, &n, &e), 0);
+	CHECK_INT(store_lease_raise_floor(s, &e), 0);
+	return (int)n;
+}
+
+static int add_hold(const struct store_hold *h, void *arg, struct cl_err *e)
+{
+	(void)e;
+	cl_strv_addf(arg, "%s:%s", h->grant_id, h->state);
+	return 0;
+}
+
+static char *holds_of(struct store *s, const char *id)
+{
+	cleanup_strv struct cl_strv all = CL_STRV_INIT;
+	struct cl_err e;
+
+	CHECK_INT(store_hold_each(s, store_lease_seq(id), add_hold, &all, &e), 0);
+	return cl_join((const char *const *)all.v, all.n, " ");
+}
+
+#define CHECK_HOLDS(s, id, want)                          \
+	do {                                              \
+		cleanup_free char *got = holds_of(s, id); \
+		CHECK_STR(got, want);                     \
+	} while (0)
+
+void test_lease_rows__live_ones_stand_at_the_floor_or_above(void)
+{
+	struct store *s = fresh();
+	cleanup_free char *first = lend(s, AT, TTL, "grant_a", NULL);
+	cleanup_free char *last = lend(s, AT + 5, TTL, "grant_a", NULL), *early = NULL;
+	int64_t after = 0;
+	char text[32];
+
+	CHECK_INT(expire(s, AT + 10, 100, &after), 0);
+	(void)snprintf(text, sizeof(text), "%lld", (long long)store_lease_seq(first));
+	CHECK_SQL("SELECT seq FROM lease_floor", text);
+	CHECK_INT(live(s), 2);
+	CHECK_INT(expire(s, AT + 1 + TTL, 100, &after), 1);
+	(void)snprintf(text, sizeof(text), "%lld", (long long)store_lease_seq(last));
+	CHECK_SQL("SELECT seq FROM lease_floor", text);
+	CHECK_INT(live(s), 1);
+	CHECK_INT(expire(s, AT + 5 + TTL, 100, &after), 1);
+	CHECK_INT(live(s), 0);
+
+	/* The clock was set back. */
+	early = lend(s, AT - 1000, TTL, "grant_a", NULL);
+	CHECK(store_lease_seq(early) < store_lease_seq(first));
+	CHECK_INT(live(s), 1);
+	after = 0;
+	CHECK_INT(expire(s, AT - 1000 + TTL, 100, &after), 1);
+	CHECK_INT(live(s), 0);
+	gone(s);
+}
+
+void test_lease_rows__one_that_is_put_back_is_found(void)
+{
+	struct store *s = fresh();
+	cleanup_free char *first = lend(s, AT, TTL, "grant_a", NULL);
+	cleanup_free char *other = lend(s, AT + 5, TTL, "grant_a", NULL);
+	int64_t after = 0;
+
+	CHECK_INT(expire(s, AT + TTL, 100, &after), 1);
+	CHECK_INT(live(s), 1);
+	sql("UPDATE lease SET state = 'live', ended_at = 0");
+	CHECK_INT(live(s), 2);
+	after = 0;
+	CHECK_INT(expire(s, AT + TTL, 100, &after), 1);
+	CHECK_INT(live(s), 1);
+	/* No floor: from the first on. */
+	sql("DELETE FROM lease_floor");
+	CHECK_INT(live(s), 1);
+	gone(s);
+}
+
+void test_lease_rows__expire_in_parts(void)
+{
+	struct store *s = fresh();
+	cleanup_free char *old = lend(s, AT - 9, 100LL * TTL, "grant_a", NULL);
+	int64_t after = 0;
+
+	for (int i = 0; i < 25; i++) {
+		char *id = lend(s, AT + i, i == 12 ? 2 * TTL : TTL, "grant_a", NULL);
+
+		free(id);
+	}
+	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 10);
+	CHECK_SQL("SELECT count(*) FROM lease WHERE state = 'expired'", "10");
+	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 10);
+	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 4);
+	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 0);
+	CHECK_INT(live(s), 2);
+	gone(s);
+}
+
+void test_lease_rows__what_it_stands_on_follows_a_successor(void)
+{
+	struct store *s = fresh();
+	cleanup_free char *one = lend(s, AT, TTL, "grant_a", NULL);
+	cleanup_free char *both = lend(s, AT + 1, TTL, "grant_b", "grant_a");
+	cleanup_free char *other = lend(s, AT + 2, TTL, "grant_c", NULL);
+	struct cl_err e;
+	int64_t n = 0;
+
+	CHECK_HOLDS(s, both, "grant_a:held grant_b:held");
+	CHECK_INT(store_grant_succeed(s, "grant_a", "grant_b", &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_HOLDS(s, one, "grant_b:held");
+	CHECK_HOLDS(s, both, "grant_a:superseded grant_b:held");
+	CHECK_HOLDS(s, other, "grant_c:held");
+	CHECK_SQL("SELECT group_concat(grants, '') FROM (SELECT grants FROM lease ORDER BY seq)",
+		"[\"grant_b\"][\"grant_b\",\"grant_a\"][\"grant_c\"]");
+	gone(s);
+}
+
+void test_lease_rows__a_forgotten_one_takes_its_holds_along(void)
+{
+	const struct store_lease_end end = {.state = "released", .at = AT + 2, .by = "test"};
+	struct store *s = fresh();
+	cleanup_free char *one = lend(s, AT, TTL, "grant_a", "grant_b");
+	cleanup_free char *other = lend(s, AT + 1, TTL, "grant_a", NULL);
+	struct cl_err e;
+	int64_t n = 0;
+	bool won;
+
+	CHECK_INT(store_lease_end(s, one, &end, &won, &e), 0);
+	CHECK(won);
+	CHECK_HOLDS(s, one, "grant_a:taken grant_b:taken");
+	CHECK_HOLDS(s, other, "grant_a:held");
+	CHECK_INT(store_lease_forget(s, AT + 9, 100, &n, &e), 0);
+	CHECK_INT(n, 1);
+	CHECK_SQL("SELECT count(*) FROM lease_grant", "1");
+	CHECK_HOLDS(s, other, "grant_a:held");
+	gone(s);
+}
+
+void test_lease_rows__names_that_are_no_list_are_nobodys(void)
+{
+	static const char *const bad[] = {
+		"", "[", "{\"a\":", "null", "\"grant_b\"", "[\"grant_b\"]"};
+	struct store *s = fresh();
+	cleanup_free char *one = lend(s, AT, TTL, "grant_a", NULL);
+	cleanup_free char *other = lend(s, AT + 1, TTL, "grant_a", NULL);
+	struct cl_err e;
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(bad); i++) {
+		cleanup_free char *put =
+			cl_asprintf("UPDATE lease SET grants = '%s' WHERE id = '%s'", bad[i], one);
+		int64_t n, after = 0;
+
+		sql(put);
+		CHECK_HOLDS(s, one, "");
+		CHECK_HOLDS(s, other, "grant_a:held");
+		CHECK_INT(store_lease_orphans(s, AT + 2, "test", 10, &n, &e), 0);
+		CHECK_INT(store_lease_emptied(s, AT + 2, "test", 10, &n, &e), 0);
+		CHECK_INT(expire(s, AT + 2, 10, &after), 0);
+	}
+	gone(s);
+}
