@@ -347,6 +347,18 @@ int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n
 	return db_done(s, st, n, e);
 }
 
+static const char *which(const struct store_lease_filter *f)
+{
+	if (f->ended_too)
+		return "1";
+	if (f->tokens_too)
+		return "seq IN (SELECT seq FROM lease WHERE state = 'live' AND seq >= " LIVE_FROM
+		       " UNION SELECT lease_seq(lease_id) FROM token)";
+	/* Those of one are few, and have an index. */
+	return f->run_id || f->sandbox || f->grant_id ? "state = 'live'"
+						      : "state = 'live' AND seq >= " LIVE_FROM;
+}
+
 int store_lease_each(struct store *s, const struct store_lease_filter *f, store_lease_fn fn,
 	void *arg, struct cl_err *e)
 {
@@ -354,12 +366,7 @@ int store_lease_each(struct store *s, const struct store_lease_filter *f, store_
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
 	db_select(&table, &sql);
-	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit",
-		f->ended_too ? "1"
-		: f->tokens_too
-			? "(state = 'live' OR seq IN (SELECT lease_seq(lease_id) FROM token))"
-		: f->run_id || f->sandbox || f->grant_id ? "state = 'live'"
-							 : "state = 'live' AND seq >= " LIVE_FROM,
+	cl_buf_addf(&sql, " WHERE %s%s%s%s ORDER BY seq DESC LIMIT :limit", which(f),
 		f->run_id ? " AND run_id = :run" : "", f->sandbox ? " AND sandbox = :sandbox" : "",
 		f->grant_id ? " AND seq IN (SELECT lease FROM lease_grant WHERE grant_id = :grant)"
 			    : "");
