@@ -57,8 +57,7 @@ static uint32_t hash(const char *sql)
 /* What is only ever added to, of which nobody keeps what he has read. */
 static const char *const records[] = {"INSERT INTO lease (", "INSERT INTO lease_grant (",
 	"INSERT INTO audit (", "UPDATE audit SET at_end", "UPDATE audit_head SET ",
-	"INSERT INTO journal (",
-	"BEGIN IMMEDIATE"};
+	"INSERT INTO journal (", "BEGIN IMMEDIATE"};
 
 static bool changes(sqlite3_stmt *st)
 {

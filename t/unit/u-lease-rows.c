@@ -175,10 +175,10 @@ void test_lease_rows__live_ones_stand_at_the_floor_or_above(void)
 void test_lease_rows__one_that_is_put_back_is_found(void)
 {
 	struct store *s = fresh();
-	cleanup_free char *first = lend(s, AT, TTL, "grant_a", NULL);
-	cleanup_free char *other = lend(s, AT + 5, TTL, "grant_a", NULL);
 	int64_t after = 0;
 
+	free(lend(s, AT, TTL, "grant_a", NULL));
+	free(lend(s, AT + 5, TTL, "grant_a", NULL));
 	CHECK_INT(expire(s, AT + TTL, 100, &after), 1);
 	CHECK_INT(live(s), 1);
 	sql("UPDATE lease SET state = 'live', ended_at = 0");
@@ -195,14 +195,11 @@ void test_lease_rows__one_that_is_put_back_is_found(void)
 void test_lease_rows__expire_in_parts(void)
 {
 	struct store *s = fresh();
-	cleanup_free char *old = lend(s, AT - 9, 100LL * TTL, "grant_a", NULL);
 	int64_t after = 0;
 
-	for (int i = 0; i < 25; i++) {
-		char *id = lend(s, AT + i, i == 12 ? 2 * TTL : TTL, "grant_a", NULL);
-
-		free(id);
-	}
+	free(lend(s, AT - 9, 100LL * TTL, "grant_a", NULL));
+	for (int i = 0; i < 25; i++)
+		free(lend(s, AT + i, i == 12 ? 2 * TTL : TTL, "grant_a", NULL));
 	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 10);
 	CHECK_SQL("SELECT count(*) FROM lease WHERE state = 'expired'", "10");
 	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 10);
