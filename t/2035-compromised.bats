@@ -138,13 +138,43 @@ unrevoke() {
 	has "$output" a-one
 }
 
-@test "an acknowledgement that was withdrawn stays so, and counts again when it is given again" {
+# The id of a grant whose limits nothing enforces.
+limited() {
 	printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: prod' \
 		'clusters: [{name: prod, cluster: {server: "https://prod:6443"}}]' \
 		'users: [{name: u, user: {token: prodtoken}}]' \
 		'contexts: [{name: prod, context: {cluster: prod, user: u, namespace: default}}]' |
 		cloop secret mint kube --kind kubeconfig >/dev/null
-	g=$(granted kube --to "project:$ours" --contexts prod --namespaces team-a)
+	granted kube --to "project:$ours" --contexts prod --namespaces team-a
+}
+
+@test "no acknowledgement is given for a grant that was put back, or altered" {
+	g=$(limited)
+	exits 0 cloop secret revoke "$g" --wait 0
+	unrevoke "$g"
+	exits 1 cloop hub grant unguarded "$g" --reason lab
+	has "$stderr" "the grant $g was revoked, as the audit trail has it"
+	has "$stderr" "cloop secret revoke $g"
+	# In the words of everybody else who refuses it.
+	said=${stderr#*: }
+	exits 1 cloop secret grant edit "$g" --namespaces team-a,team-b
+	same "${stderr#*: }" "$said"
+	exits 0 take
+	lacks "$output" prodtoken
+	exits 0 cloop hub grant unguarded "$g" --withdraw
+	exits 0 cloop secret revoke "$g" --wait 0
+	g=$(granted kube --to "project:$theirs" --contexts prod --namespaces team-a)
+	sql "UPDATE \"grant\" SET subject = 'project:$ours' WHERE id = '$g'"
+	exits 1 cloop hub grant unguarded "$g" --reason lab
+	has "$stderr" "the grant $g is not signed by this hub"
+	said=${stderr#*: }
+	exits 1 cloop secret grant edit "$g" --namespaces team-a,team-b
+	same "${stderr#*: }" "$said"
+	same "$(sql 'SELECT count(*) FROM "grant" WHERE unguarded IS NOT NULL')" 0
+}
+
+@test "an acknowledgement that was withdrawn stays so, and counts again when it is given again" {
+	g=$(limited)
 	cloop hub grant unguarded "$g" --reason "lab" >/dev/null
 	word=$(sql "SELECT unguarded FROM \"grant\" WHERE id = '$g'")
 	exits 0 take

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/text.h"
-#include "store/undone.h"
 #include "sys/id.h"
 #include "sys/path.h"
 #include "work/paths.h"
@@ -346,25 +345,14 @@ static int find_old(struct edit *x, struct cl_err *e)
 {
 	struct granting *g = x->g;
 	cleanup_view struct grant_view v = GRANT_VIEW_INIT;
-	unsigned char pub[SEAL_KEY];
-	bool known, end, word;
 
 	if (store_grant_get(g->k.store, cl_operand(g->ctx, 0), &x->old, e))
 		return -1;
 	if (x->old.revoked_at || (x->old.expires_at && x->old.expires_at <= g->k.now))
 		return is_over(&x->old, e);
 	/* What is not ours, or was revoked, is not carried over under our signature. */
-	if (keyed_public(&g->k, pub, &known, e) ||
-		store_grant_undone(g->k.store, x->old.id, &end, &word, e))
-		return -1;
-	if (end || !known || !seal_grant_verify(pub, &x->old)) {
-		(void)cl_fail(e, CL_EREFUSED, "the grant %s %s", x->old.id,
-			end ? "was revoked, as the audit trail has it, and its row does not say so"
-			    : "is not signed by this hub");
-		(void)cl_slug(e, "forged_grant");
-		return cl_fix(e, "cloop secret revoke %s", x->old.id);
-	}
-	if (secret_find(&g->k, x->old.secret_id, &g->secret, e) || grant_view(&x->old, &v, e))
+	if (grant_check(&g->k, &x->old, e) || secret_find(&g->k, x->old.secret_id, &g->secret, e) ||
+		grant_view(&x->old, &v, e))
 		return -1;
 	g->kind = v.kind;
 	g->subject = v.subject;

@@ -4,7 +4,6 @@
 #include "base/num.h"
 #include "base/text.h"
 #include "policy/secret/secret_kube.h"
-#include "store/undone.h"
 
 #include <string.h>
 
@@ -50,18 +49,18 @@ static char *expires_text(const struct listing *l, const struct store_grant *g)
 	return cl_strdup(text);
 }
 
-/* "good", "forged" (also where its end was undone), or "unknown" where none was ever signed here. */
+/* "good", "forged" (one that was put back, too), or "unknown" where none was ever signed here. */
 static int signature(
 	const struct listing *l, const struct store_grant *g, const char **out, struct cl_err *e)
 {
-	bool end, word;
+	enum grant_proof proof;
 
 	*out = "unknown";
 	if (!l->known)
 		return 0;
-	if (store_grant_undone(l->k->store, g->id, &end, &word, e))
+	if (grant_prove(l->k, g, &proof, e))
 		return -1;
-	*out = !end && seal_grant_verify(l->pub, g) ? "good" : "forged";
+	*out = proof == GRANT_GENUINE ? "good" : "forged";
 	return 0;
 }
 

@@ -2,7 +2,6 @@
 #include "work/known.h"
 
 #include "base/mem.h"
-#include "store/undone.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,23 +71,14 @@ int known_grants(struct keyed *k, int64_t at, struct known **out, struct cl_err 
 	return 0;
 }
 
-bool known_signed(struct keyed *k, struct known_grant *g)
+int known_proof(struct keyed *k, struct known_grant *g, enum grant_proof *out, struct cl_err *e)
 {
-	if (g->signature == KNOWN_NOT_ASKED)
-		g->signature = seal_grant_verify_again(&k->memo, k->public_key, &g->row)
-				       ? KNOWN_HOLDS
-				       : KNOWN_FORGED;
-	return g->signature == KNOWN_HOLDS;
-}
-
-int known_undone(struct keyed *k, struct known_grant *g, bool *end, struct cl_err *e)
-{
-	bool word;
-
-	if (!g->ends_read && store_grant_undone(k->store, g->row.id, &g->end_undone, &word, e))
+	if (g->proof == GRANT_NOT_ASKED && grant_prove(k, &g->row, &g->proof, e))
 		return -1;
-	g->ends_read = true;
-	*end = g->end_undone;
+	*out = g->proof;
+	/* The key comes from a file, of which the state file's mark says nothing. */
+	if (!k->public_known)
+		g->proof = GRANT_NOT_ASKED;
 	return 0;
 }
 

@@ -17,8 +17,8 @@ struct known_grant {
 	struct store_secret secret;
 	bool secret_read;
 	/* What was found of the signatures; asked when somebody first needs to know. */
-	enum { KNOWN_NOT_ASKED, KNOWN_HOLDS, KNOWN_FORGED } signature, unguarded;
-	bool ends_read, end_undone; /* store/undone.h */
+	enum grant_proof proof;
+	enum { KNOWN_NOT_ASKED, KNOWN_HOLDS, KNOWN_FORGED } unguarded;
 };
 
 struct known {
@@ -38,11 +38,10 @@ struct known {
 int known_grants(struct keyed *k, int64_t at, struct known **out, struct cl_err *e);
 void known_drop(struct known *k); /* takes NULL */
 
-/* By the key that was verified with first; k->public_key must be known. */
-bool known_signed(struct keyed *k, struct known_grant *g);
+/* As grant_prove has it. */
+int known_proof(struct keyed *k, struct known_grant *g, enum grant_proof *out, struct cl_err *e);
+/* As secret_word_stands has it, by the first key that was asked for; k->public_key must be known. */
 bool known_unguarded(struct keyed *k, struct known_grant *g);
-/* As store_grant_undone has the first; a word that was put back is none of known_unguarded. */
-int known_undone(struct keyed *k, struct known_grant *g, bool *end, struct cl_err *e);
 /* Of an executor, as secret_labels has them; *out is the snapshot's until another's are asked for. */
 int known_labels(struct keyed *k, struct known *snapshot, const char *executor,
 	const struct sec_labels **out, struct cl_err *e);

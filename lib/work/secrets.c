@@ -74,6 +74,50 @@ int secret_open(
 	return seal_ring_unseal(k->ring, STORE_SECRETS, &sealed, what, out, e);
 }
 
+int grant_prove(
+	struct keyed *k, const struct store_grant *g, enum grant_proof *out, struct cl_err *e)
+{
+	unsigned char pub[SEAL_KEY];
+	bool known, end, word;
+
+	if (keyed_public(k, pub, &known, e))
+		return -1;
+	if (!known || !seal_grant_verify_again(&k->memo, pub, g)) {
+		*out = GRANT_UNSIGNED;
+		return 0;
+	}
+	if (store_grant_undone(k->store, g->id, &end, &word, e))
+		return -1;
+	*out = end ? GRANT_PUT_BACK : GRANT_GENUINE;
+	return 0;
+}
+
+int grant_admit(const struct store_grant *g, enum grant_proof proof, struct cl_err *e)
+{
+	if (proof == GRANT_GENUINE)
+		return 0;
+	if (proof == GRANT_PUT_BACK)
+		(void)cl_fail(e, CL_EREFUSED,
+			"the grant %.80s was revoked, as the audit trail has it, and its row does "
+			"not say so: it was put back by a process without the key; find out who "
+			"writes to state.db",
+			g->id);
+	else
+		(void)cl_fail(e, CL_EREFUSED,
+			"the grant %.80s is not signed by this hub: it was altered, or put into "
+			"state.db by a process without the key; find out who writes to that file",
+			g->id);
+	(void)cl_slug(e, "forged_grant");
+	return cl_fix(e, "cloop secret revoke %s", g->id);
+}
+
+int grant_check(struct keyed *k, const struct store_grant *g, struct cl_err *e)
+{
+	enum grant_proof proof;
+
+	return grant_prove(k, g, &proof, e) || grant_admit(g, proof, e) ? -1 : 0;
+}
+
 bool secret_word_stands(
 	struct keyed *k, const unsigned char public_key[SEAL_KEY], const struct store_grant *g)
 {

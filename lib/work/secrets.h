@@ -31,6 +31,20 @@ void grant_view_release(struct grant_view *v);
 #define cleanup_view __attribute__((cleanup(grant_view_release)))
 /* CL_EDATA for a row that nobody of ours wrote. */
 int grant_view(const struct store_grant *g, struct grant_view *out, struct cl_err *e);
+
+/*
+ * Whether a grant's row is genuine (DECISIONS K8): signed with this hub's key, and with its end still in
+ * it, which no signature tells: a process without the key can put a grant back that was revoked, or
+ * whose secret was deleted (store/undone.h). Of one that is not nothing counts that its row says.
+ */
+enum grant_proof { GRANT_NOT_ASKED, GRANT_GENUINE, GRANT_UNSIGNED, GRANT_PUT_BACK };
+/* *out is left as it is on failure: of the store, or of .cloop/grants.pub. */
+int grant_prove(
+	struct keyed *k, const struct store_grant *g, enum grant_proof *out, struct cl_err *e);
+/* 0 for GRANT_GENUINE; else CL_EREFUSED, slug "forged_grant", and the fix is to revoke it. */
+int grant_admit(const struct store_grant *g, enum grant_proof proof, struct cl_err *e);
+/* Both, for who asks once. */
+int grant_check(struct keyed *k, const struct store_grant *g, struct cl_err *e);
 /* An administrator's word that stands: signed for this grant, and not withdrawn since. */
 bool secret_word_stands(
 	struct keyed *k, const unsigned char public_key[SEAL_KEY], const struct store_grant *g);

@@ -79,6 +79,25 @@ static void lends(struct keyed *k, size_t items, size_t refused, const char *cod
 		CHECK_STR(l->refused[0].code, code);
 }
 
+/* It comes with a file, and the state file is what it was. */
+void test_lease_again__sees_the_key_that_signs_when_it_comes(void)
+{
+	struct keyed k;
+	char one[40], pub[120], away[120];
+
+	hub_make(&k);
+	hub_mint(&k, "one", "env", "planted-1");
+	hub_grant(&k, "one", "any", "{}", NOW + HOUR, one);
+	(void)snprintf(pub, sizeof(pub), "%s/.cloop/grants.pub", dir);
+	(void)snprintf(away, sizeof(away), "%s/.cloop/away", dir);
+	CHECK_INT(rename(pub, away), 0);
+	lends(&k, 0, 1, "forged_grant");
+	lends(&k, 0, 1, "forged_grant");
+	CHECK_INT(rename(away, pub), 0);
+	lends(&k, 1, 0, NULL);
+	hub_gone(&k);
+}
+
 void test_lease_again__sees_what_changed(void)
 {
 	struct keyed k;

@@ -5,7 +5,6 @@
 #include "work/lease/lease_internal.h"
 
 #include "base/mem.h"
-#include "store/undone.h"
 #include "sys/repos.h"
 
 #include <stdlib.h>
@@ -36,15 +35,6 @@ void lease_case_release(struct lease_case *d)
 	known_drop(d->snapshot);
 	sec_labels_release(&d->labels);
 	*d = LEASE_CASE_INIT;
-}
-
-static int forged(const struct store_grant *g, struct cl_err *e)
-{
-	(void)cl_fail(e, CL_EREFUSED,
-		"the grant is not signed by this hub: it was altered, or put into state.db by a "
-		"process without the key; find out who writes to that file");
-	(void)cl_slug(e, "forged_grant");
-	return cl_fix(e, "cloop secret revoke %s", g->id);
 }
 
 static struct lease_aimed *aim(void)
@@ -163,41 +153,13 @@ static bool only_unguarded(const struct sec_reasons *r)
 	return true;
 }
 
-static bool is_signed(struct lease_case *d, struct lease_aimed *a)
+static int check_genuine(struct lease_case *d, struct lease_aimed *a, struct cl_err *e)
 {
-	if (!d->known)
-		return false;
-	return a->known ? known_signed(d->k, a->known)
-			: seal_grant_verify_again(&d->k->memo, d->pub, &a->row);
-}
+	enum grant_proof proof;
 
-static int undone(struct lease_case *d, struct lease_aimed *a, bool *end, struct cl_err *e)
-{
-	bool word;
-
-	return a->known ? known_undone(d->k, a->known, end, e)
-			: store_grant_undone(d->k->store, a->row.id, end, &word, e);
-}
-
-/* Signed, and as it ended: *why when it is not. */
-static bool is_ours(struct lease_case *d, struct lease_aimed *a, struct cl_err *why)
-{
-	bool end;
-
-	if (!is_signed(d, a)) {
-		(void)forged(&a->row, why);
-		return false;
-	}
-	if (undone(d, a, &end, why))
-		return false;
-	if (!end)
-		return true;
-	(void)cl_fail(why, CL_EREFUSED,
-		"the grant was revoked, as the audit trail has it, and its row does not say so: it "
-		"was put back by a process without the key; find out who writes to that file");
-	(void)cl_slug(why, "forged_grant");
-	(void)cl_fix(why, "cloop secret revoke %s", a->row.id);
-	return false;
+	if (!a->known)
+		return grant_check(d->k, &a->row, e);
+	return known_proof(d->k, a->known, &proof, e) || grant_admit(&a->row, proof, e) ? -1 : 0;
 }
 
 /* What stands in the way before anything is opened. */
@@ -205,9 +167,7 @@ static bool judged(struct lease_case *d, struct lease_aimed *a)
 {
 	const struct sec_reason *first;
 
-	if (!is_ours(d, a, &a->refusal))
-		return false;
-	if (a->unreadable)
+	if (check_genuine(d, a, &a->refusal) || a->unreadable)
 		return false;
 	sec_grant_judge(&a->grant, &d->who, d->now / 1000, &a->reasons);
 	/* That one of them lets it go would not help. */
