@@ -5,8 +5,8 @@
 #include "base/text.h"
 #include "policy/place/place.h"
 #include "policy/secret/secret_subject.h"
-#include "store/undone.h"
 #include "store/audit.h"
+#include "work/fleet.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ struct edit {
 	const struct cfg_executor *x;
 	struct seal_signer signer;
 	struct store_labels old;
-	bool found, undone; /* old: undone: an older one that was put back */
-	json_t *labels;     /* as they will be stored */
+	bool found, genuine; /* old, as work_labels_get has them */
+	json_t *labels;      /* as they will be stored */
 	bool changed;
 };
 
@@ -62,17 +62,14 @@ static int apply_one(struct edit *x, const char *text, struct cl_err *e)
 	return 0;
 }
 
-/* The row and what the trail says of it, of one moment: nobody is called a forger who was faster. */
+/* In a transaction: nobody is called a forger who was faster. */
 static int read_old(struct edit *x, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
 
-	x->undone = false;
 	store_labels_release(&x->old);
-	if (store_begin(x->k.store, &t, e) ||
-		store_labels_get(x->k.store, x->x->id, &x->old, &x->found, e) ||
-		(x->found && store_labels_undone(
-				     x->k.store, x->x->id, x->old.created_at, &x->undone, e)))
+	if (store_begin(x->k.store, &t, e) || work_labels_get(x->k.store, x->signer.public_key,
+						      x->x->id, &x->old, &x->found, &x->genuine, e))
 		return -1;
 	return store_commit(&t, e);
 }
@@ -84,7 +81,7 @@ static int start_from_old(struct edit *x, struct cl_err *e)
 	x->labels = NULL;
 	if (read_old(x, e))
 		return -1;
-	if (x->found && !x->undone && seal_labels_verify(x->signer.public_key, &x->old))
+	if (x->found && x->genuine)
 		x->labels = json_loads(x->old.labels, JSON_REJECT_DUPLICATES, NULL);
 	else if (x->found)
 		cl_warn(x->c,
@@ -136,8 +133,7 @@ static int write_once(struct edit *x, bool *won, struct cl_err *e)
 	cleanup_txn struct store_txn t = {0};
 
 	*won = true;
-	x->changed = !x->found || x->undone || strcmp(row.labels, x->old.labels) != 0 ||
-		     !seal_labels_verify(x->signer.public_key, &x->old);
+	x->changed = !x->found || !x->genuine || strcmp(row.labels, x->old.labels) != 0;
 	if (!x->changed)
 		return 0;
 	if (seal_labels_sign(&x->signer, &row, e) || store_begin(x->k.store, &t, e) ||

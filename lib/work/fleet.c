@@ -83,13 +83,11 @@ static void add_labels(const json_t *from, struct sec_labels *out)
 	json_decref(o);
 }
 
-/* What was stored, over what is configured, if it is as the hub signed it. */
-static bool lay_over(const unsigned char *pub, const struct store_labels *l, struct sec_labels *out)
+/* What was stored, over what is configured. */
+static bool lay_over(const struct store_labels *l, struct sec_labels *out)
 {
-	json_t *o = NULL;
+	json_t *o = json_loads(l->labels, JSON_REJECT_DUPLICATES, NULL);
 
-	if (pub && seal_labels_verify(pub, l))
-		o = json_loads(l->labels, JSON_REJECT_DUPLICATES, NULL);
 	if (!o)
 		return false;
 	add_labels(o, out);
@@ -158,19 +156,29 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 	return work_fleet_sign(s, hub_dir, out, e);
 }
 
+int work_labels_get(struct store *s, const unsigned char *pub, const char *executor,
+	struct store_labels *row, bool *found, bool *genuine, struct cl_err *e)
+{
+	bool undone;
+
+	if (store_labels_get(s, executor, row, found, e) ||
+		store_labels_undone(s, executor, *found ? row->created_at : 0, &undone, e))
+		return -1;
+	*genuine = !undone && (!*found || (pub && seal_labels_verify(pub, row)));
+	return 0;
+}
+
 #define LOOKS 3
 
-/* *forged: also where it is an older row that was put back, or gone without a word. */
 static int lay_current(struct store *s, const unsigned char *pub, const char *executor,
 	struct sec_labels *out, bool *forged, struct cl_err *e)
 {
 	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
-	bool found;
+	bool found, genuine;
 
-	if (store_labels_get(s, executor, &row, &found, e) ||
-		store_labels_undone(s, executor, found ? row.created_at : 0, forged, e))
+	if (work_labels_get(s, pub, executor, &row, &found, &genuine, e))
 		return -1;
-	*forged = *forged || (found && !lay_over(pub, &row, out));
+	*forged = !genuine || (found && !lay_over(&row, out));
 	return 0;
 }
 

@@ -86,6 +86,14 @@ int work_resolve(struct store *s, const struct work_fleet *f, const char *asked,
 	const char *project, struct work_node **out, enum reg_how *how, struct cl_err *e);
 
 /*
+ * An executor's row of labels, and whether it is genuine (DECISIONS K8): signed by this hub (pub NULL: it
+ * signs nothing yet), and the last that the audit trail knows of (store/undone.h). *genuine is true too
+ * where there is no row (*found) and nothing says that there was. Who writes meanwhile makes one look
+ * put back: ask in a transaction, or again. *row is STORE_LABELS_INIT.
+ */
+int work_labels_get(struct store *s, const unsigned char *pub, const char *executor,
+	struct store_labels *row, bool *found, bool *genuine, struct cl_err *e);
+/*
  * Lays the labels that are stored for an executor over those in *out, if they are as this hub
  * signed them last; *forged: they are not, or were taken away without a word in the audit trail, and
  * *out is as it was.
