@@ -186,7 +186,8 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 
 @test "a client that is too slow to attach still prints all of the output" {
 	# Held from the moment that its driver is at work, for longer than output waits for it.
-	run_in -- sh -c 'echo one; echo two >&2; exit 6' > "$T/o" 2> "$T/e" & job=$!
+	run_in -- sh -c 'until [ -e go ]; do sleep 0.1; done; echo one; echo two >&2; exit 6' \
+		> "$T/o" 2> "$T/e" & job=$!
 	pid=''
 	for ((i = 0; i < 500; i++)); do
 		pid=$(ours -o -f "cloop-run -p $P -- sh")
@@ -194,6 +195,7 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 		sleep 0.01
 	done
 	kill -STOP "$pid"
+	touch "$P/go"
 	until_ok finished "$(newest)"
 	until_ok no ls "$T/run/w"
 	kill -CONT "$pid"
