@@ -92,10 +92,14 @@ static void end_of(sqlite3_stmt *st, struct db_head *h)
 	(void)snprintf(h->passed_hash, sizeof(h->passed_hash), "%s", db_column(st, 1));
 	h->was = sqlite3_column_int64(st, 2);
 	h->cut = h->was < h->passed || (any && !sqlite3_column_int(st, 4));
-	h->seq = h->was < h->passed ? h->passed : h->was + h->cut;
+	h->seq = h->was < h->passed ? h->passed : h->was + (h->cut && h->was < INT64_MAX);
 	last = h->was < h->passed ? h->passed_hash : db_column(st, 3);
 	(void)snprintf(h->hash, sizeof(h->hash), "%s", last);
 }
+
+#define FIX_CHANGED                                         \
+	"somebody has changed the file: bring back a copy " \
+	"of it that 'cloop hub audit verify' finds whole"
 
 /* What was read in a transaction, or written by one, is so until somebody else has written. */
 static int read_head(struct store *s, struct cl_err *e)
@@ -112,8 +116,7 @@ static int read_head(struct store *s, struct cl_err *e)
 		return -1;
 	if (!row) {
 		(void)cl_fail(e, CL_ECONFIG, "%s: the audit trail has lost its head", s->path);
-		return cl_fix(e, "somebody has changed the file: bring back a copy of it that "
-				 "'cloop hub audit verify' finds whole");
+		return cl_fix(e, FIX_CHANGED);
 	}
 	s->head = (struct db_head){.known = s->depth > 0, .others = now.others};
 	end_of(st, &s->head);
@@ -189,6 +192,11 @@ int store_audit_add_text(struct store *s, int64_t at, const struct store_audit_r
 
 	if (store_begin(s, &t, e) || read_head(s, e))
 		return -1;
+	if (s->head.seq == INT64_MAX) {
+		(void)cl_fail(
+			e, CL_ECONFIG, "%s: no row can follow the audit trail's last", s->path);
+		return cl_fix(e, FIX_CHANGED);
+	}
 	a.seq = s->head.seq + 1;
 	a.actor = db_plain(row->actor ? row->actor : "");
 	a.action = db_plain(row->action ? row->action : "");
@@ -290,7 +298,7 @@ static void check_row(struct store_chain *c, const struct store_audit *a, const 
 	else if (strcmp(a->hash, hash) != 0)
 		broken(c, a->seq, "its content is not what was hashed");
 	for (int i = 0; i < 2; i++)
-		if (a->seq == noted[i].seq && strcmp(a->hash, noted[i].hash) != 0)
+		if (noted[i].seq && a->seq == noted[i].seq && strcmp(a->hash, noted[i].hash) != 0)
 			broken(c, a->seq, noted[i].why);
 	if (!c->broken)
 		c->rows++;

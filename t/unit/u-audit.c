@@ -246,6 +246,13 @@ void test_audit__a_cut_is_missed_though_the_chain_goes_on(void)
 	}
 }
 
+static int keep_place(const struct store_audit *a, void *arg, struct cl_err *e)
+{
+	(void)e;
+	cl_buf_addf(arg, "%lld after %s", (long long)a->seq, a->prev);
+	return 0;
+}
+
 /* Who cuts the tail off and says so of the row that is last then is found by what the trail has passed. */
 void test_audit__what_it_has_passed(void)
 {
@@ -271,6 +278,73 @@ void test_audit__what_it_has_passed(void)
 	c = verify(s);
 	CHECK_INT(c.bad_seq, 128);
 	CHECK_HAS(c.why, "not there");
+	gone(s);
+}
+
+/* What somebody put before the first row or at the last number that there is. */
+void test_audit__numbers_that_no_row_has(void)
+{
+	static const char *const seqs[] = {"0", "-1", "9223372036854775807"};
+	const struct store_audit_row row = {.action = "x.y"};
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(seqs); i++)
+		for (int end = 0; end < 2; end++) {
+			cleanup_free char *put = cl_asprintf(
+				"INSERT INTO audit SELECT %s, at, actor, action, entity, entity_id,"
+				" project, detail, prev, hash, %d FROM audit WHERE seq = 1",
+				seqs[i], end);
+			struct store *s = fresh();
+			bool last = i == 2;
+			struct cl_err e;
+
+			add(s, 3);
+			tamper(put);
+			CHECK_INT(verify(s).bad_seq, last ? 4 : 1);
+			CHECK_INT(store_audit_add(s, 1, &row, &e), last ? -1 : 0);
+			if (last)
+				CHECK_HAS(e.msg, "no row can follow");
+			CHECK_INT(verify(s).bad_seq, last ? 4 : 1);
+			gone(s);
+		}
+}
+
+/* Nobody who noted a head finds another row of that number. */
+void test_audit__a_number_that_was_cut_off_is_not_used_again(void)
+{
+	struct store *s = fresh();
+	struct store_audit_filter newest = {.limit = 1};
+	cleanup_buf struct cl_buf got = CL_BUF_INIT;
+	struct store_chain c;
+	struct cl_err e;
+
+	add(s, 64);
+	c = verify(s);
+	tamper("DELETE FROM audit WHERE seq > 10");
+	add(s, 1);
+	CHECK_INT(store_audit_each(s, &newest, keep_place, &got, &e), 0);
+	CHECK_HAS(got.p, "65 after ");
+	CHECK_HAS(got.p, c.head);
+	CHECK_INT(verify(s).bad_seq, 11);
+	gone(s);
+}
+
+/* What was passed is known in the transactions that follow. */
+void test_audit__verified_on_the_way(void)
+{
+	struct store *s = fresh();
+	struct cl_err e;
+
+	for (int i = 0; i < 4; i++) {
+		struct store_txn t = {0};
+
+		CHECK_INT(store_begin(s, &t, &e), 0);
+		add(s, 40);
+		if (i == 3)
+			CHECK(!verify(s).broken);
+		CHECK_INT(store_commit(&t, &e), 0);
+	}
+	CHECK(!verify(s).broken);
+	CHECK_INT(verify(s).rows, 160);
 	gone(s);
 }
 
