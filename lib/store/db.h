@@ -184,5 +184,14 @@ int db_lease_seq(struct store *s, struct cl_err *e);
 	"lease) IN (SELECT j.value, l.seq FROM lease l, " GRANTS_OF("l") " WHERE " which ")"
 /* Where live leases begin: share/schema/0019. */
 #define LIVE_FROM "coalesce((SELECT seq FROM lease_floor), 0)"
+/*
+ * Leases are gone through in parts, in their places' order: a part begins behind :after, so that none looks
+ * again at what those before it have done. LAST_PLACE: of a part of those that `which` selects.
+ */
+#define NEXT_LIVE         "max(:after + 1, " LIVE_FROM ")" /* of two bounds SQLite looks from one on */
+#define LAST_PLACE(which) "SELECT max(seq) FROM (" which " ORDER BY 1 LIMIT :most)"
+/* Runs such a statement: *to is 0 where there is none. */
+int db_last_place(struct store *s, sqlite3_stmt *st, int64_t most, int64_t after, int64_t *to,
+	struct cl_err *e);
 
 #endif

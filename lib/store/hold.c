@@ -208,26 +208,22 @@ int store_grant_succeed(
 		       : 0;
 }
 
-/* Ends the live leases among those whose seq `which` selects that hold nothing any more. */
-static int end_empty(struct store *s, const char *which, const char *grant_id,
-	const struct store_lease_end *end, int64_t most, int64_t *n, struct cl_err *e)
+/* Ends the live leases among those whose seq `which` selects that hold nothing any more; st is theirs. */
+static int end_empty(struct store *s, const char *which, const struct store_lease_end *end,
+	sqlite3_stmt **st, struct cl_err *e)
 {
-	cleanup_free char *sql = cl_asprintf(
-		"UPDATE lease SET state = 'revoked', ended_at = :at, ended_by = :by,"
-		" reason = :reason WHERE state = 'live' AND seq IN (%s LIMIT :most) AND NOT EXISTS"
-		" (SELECT 1 FROM " HOLDS_OF("lease") " WHERE h.state = 'held')",
-		which);
-	cleanup_stmt sqlite3_stmt *st = NULL;
+	cleanup_free char *sql =
+		cl_asprintf("UPDATE lease SET state = 'revoked', ended_at = :at, ended_by = :by,"
+			    " reason = :reason WHERE state = 'live' AND seq IN (%s) AND NOT EXISTS"
+			    " (SELECT 1 FROM " HOLDS_OF("lease") " WHERE h.state = 'held')",
+			which);
 
-	if (db_prepare(s, sql, &st, e))
+	if (db_prepare(s, sql, st, e))
 		return -1;
-	db_int(st, ":at", end->at);
-	db_text(st, ":by", end->by);
-	db_text(st, ":reason", end->reason);
-	db_int(st, ":most", most);
-	if (grant_id)
-		db_text(st, ":grant", grant_id);
-	return db_done(s, st, n, e);
+	db_int(*st, ":at", end->at);
+	db_text(*st, ":by", end->by);
+	db_text(*st, ":reason", end->reason);
+	return 0;
 }
 
 /* Their holds stand side by side; the leases do not, and many of them are the sweep's to end. */
@@ -237,7 +233,7 @@ int store_grant_take(struct store *s, const char *grant_id, const struct store_l
 	int64_t *n, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
-	cleanup_stmt sqlite3_stmt *take = NULL;
+	cleanup_stmt sqlite3_stmt *take = NULL, *empty = NULL;
 
 	if (store_begin(s, &t, e) ||
 		db_prepare(s,
@@ -250,27 +246,46 @@ int store_grant_take(struct store *s, const char *grant_id, const struct store_l
 	db_text(take, ":action", end->action);
 	db_int(take, ":at", end->at);
 	db_text(take, ":grant", grant_id);
-	if (db_done(s, take, n, e) ||
-		(*n && *n <= ENDED_AT_ONCE &&
-			end_empty(s,
-				"SELECT lease FROM lease_grant WHERE grant_id = :grant AND"
-				" state = 'taking'",
-				grant_id, end, ENDED_AT_ONCE, NULL, e)))
+	if (db_done(s, take, n, e))
 		return -1;
-	return store_commit(&t, e);
+	if (!*n || *n > ENDED_AT_ONCE)
+		return store_commit(&t, e);
+	if (end_empty(s,
+		    "SELECT lease FROM lease_grant WHERE grant_id = :grant AND state = 'taking'"
+		    " LIMIT :most",
+		    end, &empty, e))
+		return -1;
+	db_text(empty, ":grant", grant_id);
+	db_int(empty, ":most", ENDED_AT_ONCE);
+	return db_done(s, empty, NULL, e) || store_commit(&t, e) ? -1 : 0;
 }
 
-int store_lease_emptied(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+int store_lease_emptied(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e)
 {
+	static const char last_empty[] = LAST_PLACE(
+		"SELECT DISTINCT k.lease AS seq FROM lease_grant k JOIN lease l ON l.seq = k.lease"
+		" WHERE k.state = 'taking' AND k.lease > :after AND l.state = 'live' AND NOT EXISTS"
+		" (SELECT 1 FROM " HOLDS_OF("l") " WHERE h.state = 'held')");
 	const struct store_lease_end end = {
 		.at = at, .by = by, .reason = "its grants were revoked"};
+	cleanup_txn struct store_txn t = {0};
+	cleanup_stmt sqlite3_stmt *last = NULL, *st = NULL;
+	int64_t to;
 
-	return end_empty(s,
-		"SELECT DISTINCT l.seq FROM lease_grant k JOIN lease l ON l.seq = k.lease"
-		" WHERE k.state = 'taking' AND l.state = 'live' AND NOT EXISTS (SELECT 1 "
-		"FROM " HOLDS_OF("l") " WHERE h.state = 'held')",
-		NULL, &end, most, n, e);
+	if (store_begin(s, &t, e) || db_prepare(s, last_empty, &last, e) ||
+		db_last_place(s, last, most, *after, &to, e) ||
+		end_empty(s,
+			"SELECT lease FROM lease_grant WHERE state = 'taking' AND lease > :after"
+			" AND lease <= :to",
+			&end, &st, e))
+		return -1;
+	db_int(st, ":after", *after);
+	db_int(st, ":to", to);
+	if (db_done(s, st, n, e))
+		return -1;
+	*after = to;
+	return store_commit(&t, e);
 }
 
 int store_asked_each(struct store *s, int64_t most, store_asked_fn fn, void *arg, struct cl_err *e)

@@ -239,27 +239,31 @@ int store_lease_end(struct store *s, const char *id, const struct store_lease_en
 	return store_commit(&t, e);
 }
 
-/* Those of the live ones that lapsed, in their places' order. */
-#define LAPSED "seq > :after AND seq >= " LIVE_FROM " AND state = 'live' AND expires_at <= :at"
+int db_last_place(struct store *s, sqlite3_stmt *st, int64_t most, int64_t after, int64_t *to,
+	struct cl_err *e)
+{
+	bool row;
+
+	db_int(st, ":most", most);
+	db_int(st, ":after", after);
+	if (db_step(s, st, &row, e))
+		return -1;
+	*to = row ? sqlite3_column_int64(st, 0) : 0;
+	return 0;
+}
+
+/* Those of the live ones that lapsed. */
+#define LAPSED "seq >= " NEXT_LIVE " AND state = 'live' AND expires_at <= :at"
 
 static int last_lapsed(
 	struct store *s, int64_t at, int64_t most, int64_t after, int64_t *to, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
-	bool row;
 
-	if (db_prepare(s,
-		    "SELECT max(seq) FROM (SELECT seq FROM lease WHERE " LAPSED
-		    " ORDER BY seq LIMIT :most)",
-		    &st, e))
+	if (db_prepare(s, LAST_PLACE("SELECT seq FROM lease WHERE " LAPSED), &st, e))
 		return -1;
-	db_int(st, ":after", after);
 	db_int(st, ":at", at);
-	db_int(st, ":most", most);
-	if (db_step(s, st, &row, e))
-		return -1;
-	*to = row ? sqlite3_column_int64(st, 0) : 0;
-	return 0;
+	return db_last_place(s, st, most, after, to, e);
 }
 
 int store_lease_expire(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
@@ -303,32 +307,41 @@ int store_lease_raise_floor(struct store *s, struct cl_err *e)
 #define ORPHANS                                                          \
 	"SELECT l.seq FROM lease l LEFT JOIN run r ON r.id = l.run_id"   \
 	" LEFT JOIN handle h ON h.id = l.sandbox WHERE l.state = 'live'" \
-	" AND l.seq >= " LIVE_FROM " AND (r.state = 'finished' OR h.state = 'ended') LIMIT :most"
+	" AND l.seq >= " NEXT_LIVE " AND (r.state = 'finished' OR h.state = 'ended')"
 
-int store_lease_orphans(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+static int end_orphans(struct store *s, sqlite3_stmt *st, int64_t at, int64_t after, int64_t to,
+	int64_t *n, struct cl_err *e)
+{
+	db_int(st, ":at", at);
+	db_int(st, ":after", after);
+	db_int(st, ":to", to);
+	return db_done(s, st, n, e);
+}
+
+int store_lease_orphans(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e)
 {
 	cleanup_txn struct store_txn t = {0};
-	cleanup_stmt sqlite3_stmt *holds = NULL, *leases = NULL;
+	cleanup_stmt sqlite3_stmt *last = NULL, *holds = NULL, *leases = NULL;
+	int64_t to;
 
-	if (store_begin(s, &t, e) ||
+	if (store_begin(s, &t, e) || db_prepare(s, LAST_PLACE(ORPHANS), &last, e) ||
+		db_last_place(s, last, most, *after, &to, e) ||
 		db_prepare(s,
 			"UPDATE lease_grant SET state = 'taken', answered_at = :at"
 			" WHERE state IN ('held', 'taking', 'failed') AND " HOLD_IS_OF(
-				"", "l.seq IN (" ORPHANS ")"),
+				"", "l.seq IN (" ORPHANS " AND l.seq <= :to)"),
 			&holds, e) ||
 		db_prepare(s,
 			"UPDATE lease SET state = 'released', ended_at = :at, ended_by = :by,"
-			" reason = 'its run was over' WHERE seq IN (" ORPHANS ")",
+			" reason = 'its run was over' WHERE seq IN (" ORPHANS " AND l.seq <= :to)",
 			&leases, e))
 		return -1;
-	db_int(holds, ":at", at);
-	db_int(holds, ":most", most);
-	db_int(leases, ":at", at);
 	db_text(leases, ":by", by);
-	db_int(leases, ":most", most);
-	if (db_done(s, holds, NULL, e) || db_done(s, leases, n, e))
+	if (end_orphans(s, holds, at, *after, to, NULL, e) ||
+		end_orphans(s, leases, at, *after, to, n, e))
 		return -1;
+	*after = to;
 	return store_commit(&t, e);
 }
 

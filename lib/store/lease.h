@@ -89,14 +89,14 @@ int store_lease_expire(struct store *s, int64_t at, const char *by, int64_t most
 /* Live leases are looked for from the first one on: share/schema/0019. */
 int store_lease_raise_floor(struct store *s, struct cl_err *e);
 /*
- * Up to `most` live leases whose run or sandbox is over, though nobody released them: "released",
- * what they held is "taken". *n of them.
+ * The same of live leases whose run or sandbox is over, though nobody released them: "released",
+ * what they held is "taken".
  */
-int store_lease_orphans(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
-/* Up to `most` live leases from which all was taken back: "revoked"; *n of them. */
-int store_lease_emptied(
-	struct store *s, int64_t at, const char *by, int64_t most, int64_t *n, struct cl_err *e);
+int store_lease_orphans(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e);
+/* The same of live leases from which all was taken back: "revoked". */
+int store_lease_emptied(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e);
 /* Forgets up to `most` leases that ended before `before` and hold nothing any more. */
 int store_lease_forget(struct store *s, int64_t before, int64_t most, int64_t *n, struct cl_err *e);
 

@@ -3,7 +3,10 @@
 #include "unit.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "store/db.h"
 #include "store/lease.h"
+#include "work/lease/lease.h"
+#include "work/lease/revoke.h"
 
 #include <sqlite3.h>
 #include <unistd.h>
@@ -267,9 +270,156 @@ void test_lease_rows__names_that_are_no_list_are_nobodys(void)
 		sql(put);
 		CHECK_HOLDS(s, one, "");
 		CHECK_HOLDS(s, other, "grant_a:held");
-		CHECK_INT(store_lease_orphans(s, AT + 2, "test", 10, &n, &e), 0);
-		CHECK_INT(store_lease_emptied(s, AT + 2, "test", 10, &n, &e), 0);
+		CHECK_INT(store_lease_orphans(s, AT + 2, "test", 10, &after, &n, &e), 0);
+		CHECK_INT(store_lease_emptied(s, AT + 2, "test", 10, &after, &n, &e), 0);
 		CHECK_INT(expire(s, AT + 2, 10, &after), 0);
 	}
+	gone(s);
+}
+
+/* ---- the sweep ---- */
+
+#define SANDBOX                                                                              \
+	"INSERT INTO handle (id, executor_id, driver, project, started_at, state, ended_at)" \
+	" VALUES ('c-000000000001', 'e', 'd', '/srv/app', 1, 'ended', 2);"
+
+static struct lease_sweep sweep(struct store *s, int64_t at)
+{
+	const struct lease_actor who = {"sweep", at};
+	struct lease_sweep out;
+	struct cl_err e;
+
+	if (lease_sweep(s, &who, dir, &out, &e))
+		UNIT_FAIL("%s", e.msg);
+	return out;
+}
+
+void test_lease_rows__the_sweep_goes_on_where_one_part_ends(void)
+{
+	struct store *s = fresh();
+
+	free(lend(s, AT, 2 * TTL, "grant_a", NULL));
+	sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)"
+	    " INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at,"
+	    " expires_at, state) SELECT i, printf('lease_%024x', i), '/p', '', '', 'a', 1, 2,"
+	    " 'live' FROM n");
+	CHECK_INT(sweep(s, AT + TTL).expired, 20001);
+	CHECK_INT(live(s), 1);
+	CHECK_SQL("SELECT (SELECT seq FROM lease_floor) = (SELECT max(seq) FROM lease)", "1");
+	gone(s);
+}
+
+/* The first that may be live is looked at by everybody. */
+void test_lease_rows__the_one_at_the_floor(void)
+{
+	struct store_lease_filter owing = {.tokens_too = true};
+	struct store *s = fresh();
+	struct cl_err e;
+	int n = 0;
+
+	free(lend(s, AT, TTL, "grant_a", "grant_b"));
+	CHECK_INT(sweep(s, AT + 1).expired, 0);
+	CHECK_SQL("SELECT (SELECT seq FROM lease_floor) = (SELECT seq FROM lease)", "1");
+	CHECK_INT(store_lease_each(s, &owing, count_lease, &n, &e), 0);
+	CHECK_INT(n, 1);
+	sql(SANDBOX "UPDATE lease SET sandbox = 'c-000000000001'");
+	CHECK_INT(sweep(s, AT + 2).orphans, 1);
+	CHECK_SQL("SELECT count(*) FROM lease_grant WHERE state = 'taken'", "2");
+	gone(s);
+}
+
+/* Where no lease stands that has a place of its own. */
+void test_lease_rows__moved_below_the_floor(void)
+{
+	struct store *s = fresh();
+
+	free(lend(s, AT, TTL, "grant_a", NULL));
+	CHECK_INT(sweep(s, AT + 1).expired, 0);
+	sql("UPDATE lease SET seq = 7");
+	CHECK_INT(live(s), 1);
+	sql("UPDATE lease SET seq = -7");
+	CHECK_INT(live(s), 1);
+	CHECK_INT(sweep(s, AT + TTL).expired, 1);
+	CHECK_INT(live(s), 0);
+	gone(s);
+}
+
+/* What SQLite did since the last time. */
+static int steps(struct store *s)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < DB_KEPT; i++)
+		if (s->kept[i].st)
+			n += sqlite3_stmt_status(s->kept[i].st, SQLITE_STMTSTATUS_VM_STEP, 1);
+	return n;
+}
+
+typedef int (*part_fn)(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e);
+
+/* Many leases, of which a part at a time is ended. */
+#define MANY 300
+#define PART 5
+
+static void in_parts(part_fn part, int64_t at, const char *before)
+{
+	struct store *s = fresh();
+	struct store_txn t = {0};
+	int64_t after = INT64_MIN, n;
+	int first = 0, last = 0, total = 0;
+	struct cl_err e;
+
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	for (int i = 0; i < MANY; i++)
+		free(lend(s, AT + i, TTL, "grant_a", NULL));
+	CHECK_INT(store_commit(&t, &e), 0);
+	sql(before);
+	(void)steps(s);
+	for (int i = 0; i < MANY / PART; i++) {
+		if (part(s, at, "test", PART, &after, &n, &e))
+			UNIT_FAIL("%s", e.msg);
+		total += (int)n;
+		last = steps(s);
+		/* The first one compiles what others find. */
+		first = i ? first : last;
+	}
+	CHECK_INT(total, MANY);
+	if (last > first + first / 4)
+		UNIT_FAIL("the first part took %d steps, the last one %d", first, last);
+	gone(s);
+}
+
+void test_lease_rows__no_part_looks_again_at_what_another_has_done(void)
+{
+	in_parts(store_lease_expire, AT + 10LL * TTL, "");
+	in_parts(store_lease_orphans, AT, SANDBOX "UPDATE lease SET sandbox = 'c-000000000001'");
+	in_parts(store_lease_emptied, AT, "UPDATE lease_grant SET state = 'taking'");
+}
+
+/* Nor does a sweep look at what stands below the floor. */
+void test_lease_rows__what_ended_before_costs_nothing(void)
+{
+	struct store *s = fresh();
+	struct store_txn t = {0};
+	int few, many;
+	struct cl_err e;
+
+	free(lend(s, AT + MANY, TTL, "grant_a", NULL));
+	(void)sweep(s, AT + 1);
+	(void)steps(s);
+	(void)sweep(s, AT + 1);
+	few = steps(s);
+	CHECK_INT(store_begin(s, &t, &e), 0);
+	for (int i = 0; i < MANY; i++)
+		free(lend(s, AT + i, 1, "grant_a", NULL));
+	CHECK_INT(store_commit(&t, &e), 0);
+	CHECK_INT(sweep(s, AT + MANY + 1).expired, MANY);
+	(void)steps(s);
+	(void)sweep(s, AT + MANY + 1);
+	many = steps(s);
+	if (many > few + MANY)
+		UNIT_FAIL("a sweep of one lease took %d steps, and %d beside those that ended", few,
+			many);
 	gone(s);
 }

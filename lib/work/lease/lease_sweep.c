@@ -11,39 +11,28 @@
 /* Rows a transaction: others who write wait for one, not for all. */
 #define BATCH 20000
 
-/* Calls step until it finds nothing more. */
+/* Calls step until it finds nothing more, each time behind where it came to. */
 static int all_of(struct store *s, int64_t at, const char *by,
-	int (*step)(struct store *s, int64_t at, const char *by, int64_t most, int64_t *n,
-		struct cl_err *e),
+	int (*step)(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
+		int64_t *n, struct cl_err *e),
 	int64_t *total, struct cl_err *e)
 {
-	int64_t n;
+	int64_t after = INT64_MIN, n;
 
 	do {
-		if (step(s, at, by, BATCH, &n, e))
+		if (step(s, at, by, BATCH, &after, &n, e))
 			return -1;
 		*total += n;
 	} while (n == BATCH);
 	return 0;
 }
 
-static int forget(
-	struct store *s, int64_t before, const char *by, int64_t most, int64_t *n, struct cl_err *e)
+static int forget(struct store *s, int64_t before, const char *by, int64_t most, int64_t *after,
+	int64_t *n, struct cl_err *e)
 {
 	(void)by;
+	(void)after;
 	return store_lease_forget(s, before, most, n, e);
-}
-
-static int expire(struct store *s, const struct lease_actor *who, int64_t *total, struct cl_err *e)
-{
-	int64_t after = 0, n;
-
-	do {
-		if (store_lease_expire(s, who->now, who->name, BATCH, &after, &n, e))
-			return -1;
-		*total += n;
-	} while (n == BATCH);
-	return store_lease_raise_floor(s, e);
 }
 
 struct settling {
@@ -93,7 +82,8 @@ int lease_sweep(struct store *s, const struct lease_actor *who, const char *run_
 	struct settling t = {s, who, out};
 
 	*out = (struct lease_sweep){0};
-	if (expire(s, who, &out->expired, e) ||
+	if (all_of(s, who->now, who->name, store_lease_expire, &out->expired, e) ||
+		store_lease_raise_floor(s, e) ||
 		all_of(s, who->now, who->name, store_lease_orphans, &out->orphans, e) ||
 		all_of(s, who->now, who->name, store_lease_emptied, &out->settled, e) ||
 		revoke_lapsed(s, who, e) || store_holder_each(s, &taking, settle, &t, e) ||
