@@ -277,6 +277,27 @@ void test_lease_rows__names_that_are_no_list_are_nobodys(void)
 	gone(s);
 }
 
+/* Nor does one such lease keep those that ended from being forgotten. */
+void test_lease_rows__one_whose_names_are_no_list_is_forgotten(void)
+{
+	static const char *const bad[] = {"", "[", "null", "{\"a\":7}"};
+	struct store *s = fresh();
+
+	for (size_t i = 0; i < CL_ARRAY_LEN(bad); i++) {
+		cleanup_free char *put = cl_asprintf("UPDATE lease SET grants = '%s'", bad[i]);
+		struct cl_err e;
+		int64_t n = 0, after = 0;
+
+		free(lend(s, AT, TTL, "grant_a", NULL));
+		sql(put);
+		CHECK_INT(expire(s, AT + TTL, 10, &after), 1);
+		if (store_lease_forget(s, AT + TTL + 1, 10, &n, &e))
+			UNIT_FAIL("'%s': %s", bad[i], e.msg);
+		CHECK_INT(n, 1);
+	}
+	gone(s);
+}
+
 /* ---- the sweep ---- */
 
 #define SANDBOX                                                                              \
