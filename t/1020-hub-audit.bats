@@ -212,6 +212,19 @@ older() {
 	PY
 }
 
+@test "live leases of an older state file are looked for from the first one on" {
+	older 18 "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at, state, ended_at)
+		SELECT value, printf('lease_%024x', value), '/srv/p', 'e', '', 'a', 1, 2,
+		iif(value IN (7, 9), 'live', 'expired'), iif(value IN (7, 9), 0, 5) FROM json_each('[3,7,8,9,11]');
+		INSERT INTO lease_grant (grant_id, lease, how, state) VALUES ('grant_a', 7, 2, 'held'),
+		('grant_b', 7, 2, 'held'), ('grant_a', 8, 2, 'taken'), ('grant_b', 9, 2, 'taking')"
+	exits 0 cloop hub bootstrap
+	same "$(sqlite3 "$db" "SELECT seq FROM lease_floor")" 7
+	same "$(sqlite3 "$db" "SELECT seq || grants FROM lease" | xargs -d '\n')" \
+		'3[] 7["grant_a","grant_b"] 8["grant_a"] 9["grant_b"] 11[]'
+	same "$(sqlite3 "$db" "PRAGMA integrity_check; PRAGMA foreign_key_check")" ok
+}
+
 @test "a state file from before leases were made leaner keeps them" {
 	older 11 "INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at, expires_at, state)
 		VALUES (7, 'lease_0123456789abcdef01234567', '/srv/p', 'e', 'k=v', 'cli:root', 1, 2, 'live');

@@ -266,6 +266,7 @@ static int scanned(struct store *s)
 
 void test_lease_again__nobody_looks_through_all_of_them_for_one(void)
 {
+	const struct store_lease_end taken = {.at = NOW, .by = "cli:root", .action = "scrub"};
 	const struct lease_actor who = {"cli:root", NOW};
 	struct keyed k;
 	struct cl_err e;
@@ -291,6 +292,10 @@ void test_lease_again__nobody_looks_through_all_of_them_for_one(void)
 		CHECK(was && asked);
 		CHECK_INT(store_lease_undone(k.store, l.id, &end, &e), 0);
 		CHECK(!end);
+		CHECK_INT(store_grant_succeed(k.store, a, "grant_b", &n, &e), 0);
+		CHECK_INT(n, 19);
+		CHECK_INT(store_grant_take(k.store, "grant_b", &taken, &n, &e), 0);
+		CHECK_INT(n, 19);
 		CHECK_INT(scanned(k.store), 0);
 	}
 	hub_gone(&k);
