@@ -242,6 +242,44 @@ limited() {
 	exits 0 cloop hub audit verify
 }
 
+@test "placement and whoever looks at the fleet see no labels where what was stored of them is broken" {
+	printf 'executors: {container: {enabled: true, id: container, image: bb, labels: {zone: x}}}\nsecrets: {key_file: %s}\n' \
+		"$hub/cloop-secret-key" > "$hub/.cloop/config.yaml"
+	cloop executor labels container zone=z > /dev/null
+	sql "CREATE TABLE kept AS SELECT * FROM executor_labels"
+	for broken in "UPDATE executor_labels SET signature = '00'" "UPDATE executor_labels SET labels = '{'" \
+		"UPDATE executor_labels SET created_at = 0" "DELETE FROM executor_labels" \
+		"DELETE FROM executor_labels; INSERT INTO executor_labels SELECT * FROM kept"; do
+		exits 0 cloop executor labels container zone=y other=1
+		sees '{"other":"1","zone":"y"}' false
+		sql "$broken"
+		sees '{}' true
+		same "$(cloop executor show container | sed -n 's/^labels  *//p')" "(forged)"
+		exits 0 cloop executor labels container
+		has "$stderr" "the stored labels of executor 'container' are not as this hub signed them"
+		run --separate-stderr cloop run --trace-steps --place -p "$ours" -- true < /dev/null
+		has "$stderr" "the stored labels of executor 'container' are not as this hub signed them"
+		step=$(grep 'cloop place' <<< "$stderr")
+		bash -c "${step% | cloop place*}" | jq '.requirements.labels = {zone: "x"}' > "$D/request"
+		exits 1 cloop place --request "$D/request"
+		has "$stderr" "no label zone"
+		# Who sets one is told that the others are gone.
+		exits 0 cloop executor labels container zone=w
+		has "$stderr" "is dropped"
+		sees '{"zone":"w"}' false
+	done
+	same "$(cloop hub audit list -n 99 --action executor.forged_labels --json | jq -r .entity_id | uniq -c | xargs)" "5 container"
+	sql "DELETE FROM executor_labels"
+	exits 0 cloop executor labels container --clear
+	sees '{"zone":"x"}' false
+	sql "DROP TABLE kept"
+}
+# sees LABELS FORGED : what show and labels say of the executor, which is one thing.
+sees() {
+	same "$(cloop executor show container --json | jq -c '[.labels, .labels_forged]')" "[$1,$2]"
+	same "$(cloop executor labels container --json 2> /dev/null | jq -c '[.labels, .forged]')" "[$1,$2]"
+}
+
 @test "who takes the end out of the audit trail too breaks its chain" {
 	exits 0 cloop secret revoke "$ga" --wait 0
 	exits 0 cloop hub audit verify

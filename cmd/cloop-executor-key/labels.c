@@ -62,32 +62,21 @@ static int apply_one(struct edit *x, const char *text, struct cl_err *e)
 	return 0;
 }
 
-/* In a transaction: nobody is called a forger who was faster. */
-static int read_old(struct edit *x, struct cl_err *e)
-{
-	cleanup_txn struct store_txn t = {0};
-
-	store_labels_release(&x->old);
-	if (store_begin(x->k.store, &t, e) || work_labels_get(x->k.store, x->signer.public_key,
-						      x->x->id, &x->old, &x->found, &x->genuine, e))
-		return -1;
-	return store_commit(&t, e);
-}
-
 /* What stands there, if it is ours: what somebody else wrote is not carried over. */
 static int start_from_old(struct edit *x, struct cl_err *e)
 {
 	json_decref(x->labels);
 	x->labels = NULL;
-	if (read_old(x, e))
+	store_labels_release(&x->old);
+	if (work_labels_get(
+		    x->k.store, x->signer.public_key, x->x->id, &x->old, &x->found, &x->genuine, e))
 		return -1;
 	if (x->found && x->genuine)
 		x->labels = json_loads(x->old.labels, JSON_REJECT_DUPLICATES, NULL);
-	else if (x->found)
+	else if (!x->genuine)
 		cl_warn(x->c,
-			"what was stored of the labels of '%s' was not signed by this hub, or is "
-			"older "
-			"than their last change, and is dropped",
+			"what was stored of the labels of '%s' is not as this hub signed it, and "
+			"is dropped",
 			x->x->id);
 	if (!json_is_object(x->labels)) {
 		json_decref(x->labels);

@@ -2,7 +2,6 @@
 /* Showing labels, and taking the stored ones away, need no key (DECISIONS K9); setting does. */
 #include "executor.h"
 #include "base/mem.h"
-#include "store/undone.h"
 
 #include <string.h>
 
@@ -29,10 +28,7 @@ static void show(const struct cl_ctx *c, const struct work_node *n)
 		cl_table_add(&t, source(n, l));
 	}
 	if (n->forged)
-		cl_warn(c,
-			"what is stored of the labels of '%s' was not signed by this hub, and does "
-			"not count",
-			n->x->id);
+		cl_warn(c, WORK_FORGED_LABELS, n->x->id);
 	if (c->json) {
 		cl_take_json(
 			json_pack("{s:o, s:o, s:o, s:b}", "executor_id", cl_json_string(n->x->id),
@@ -52,12 +48,14 @@ static int clear(struct cl_ctx *c, struct cl_err *e)
 {
 	cleanup_fleet_cmd struct fleet_cmd f = FLEET_CMD_INIT;
 	cleanup_txn struct store_txn t = {0};
+	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
 	struct work_node *n;
-	bool was, undone = false;
+	bool was, found, undone;
 
 	if (fleet_cmd_open(c, STORE_RW, &f, e) || fleet_cmd_node(c, &f, &n, e) ||
-		store_begin(f.store, &t, e) || store_labels_delete(f.store, n->x->id, &was, e) ||
-		(!was && store_labels_undone(f.store, n->x->id, 0, &undone, e)))
+		store_begin(f.store, &t, e) ||
+		store_labels_get(f.store, n->x->id, &row, &found, &undone, e) ||
+		store_labels_delete(f.store, n->x->id, &was, e))
 		return -1;
 	/* Of labels that somebody took away nobody has said so yet. */
 	was = was || undone;

@@ -161,7 +161,7 @@ static size_t which(const struct fleet *f, const struct cfg_executor *x)
 	return i;
 }
 
-/* Labels that somebody wrote around the key do not count, and that they did is on record. */
+/* Labels that somebody wrote, or took away, around the key: that they did is on record. */
 static void note_forged(struct cl_ctx *c, const struct run_plan *p, const struct fleet *f)
 {
 	for (size_t i = 0; i < f->all.n; i++) {
@@ -175,11 +175,7 @@ static void note_forged(struct cl_ctx *c, const struct run_plan *p, const struct
 
 		if (!n->forged)
 			continue;
-		cl_warn(c,
-			"the stored labels of executor '%s' were not signed by this hub, and do "
-			"not "
-			"count",
-			n->x->id);
+		cl_warn(c, WORK_FORGED_LABELS, n->x->id);
 		(void)store_audit_add(p->store, sys_now_ms(), &row, &e);
 	}
 }

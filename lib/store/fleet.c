@@ -98,9 +98,32 @@ int store_binding_each(
 /* ---- labels ---- */
 
 int store_labels_get(struct store *s, const char *executor, struct store_labels *out, bool *found,
-	struct cl_err *e)
+	bool *undone, struct cl_err *e)
 {
-	return db_find(s, &labels, " WHERE executor_id = :id", executor, out, found, e);
+	cleanup_stmt sqlite3_stmt *st = NULL;
+	bool row, said, cleared;
+
+	/* The first of the keys, which are in their order: nothing that somebody typed is before it. */
+	if (db_prepare(s,
+		    "SELECT l.executor_id, l.labels, l.created_at, l.created_by, l.signature, a.at,"
+		    " substr(a.detail, 1, 13) = '{\"after\":null' FROM (SELECT :id AS id) x"
+		    " LEFT JOIN executor_labels l ON l.executor_id = x.id"
+		    " LEFT JOIN audit a ON a.seq = (SELECT max(seq) FROM audit"
+		    " WHERE entity_id = x.id AND action = 'executor.labels')",
+		    &st, e))
+		return -1;
+	db_text(st, ":id", executor);
+	if (db_step(s, st, &row, e))
+		return -1;
+	*found = sqlite3_column_type(st, 0) != SQLITE_NULL;
+	if (*found)
+		db_read(st, &labels, out);
+	said = sqlite3_column_type(st, (int)labels.ncols) != SQLITE_NULL;
+	cleared = said && sqlite3_column_int(st, (int)labels.ncols + 1);
+	*undone = *found ? said && (cleared || sqlite3_column_int64(st, (int)labels.ncols) !=
+						       out->created_at)
+			 : said && !cleared;
+	return 0;
 }
 
 int store_labels_delete(struct store *s, const char *executor, bool *was, struct cl_err *e)
@@ -131,18 +154,6 @@ int store_labels_put(
 	if (was)
 		db_text(st, ":was", was);
 	return db_won(s, st, won, e);
-}
-
-int store_labels_each(struct store *s, store_labels_fn fn, void *arg, struct cl_err *e)
-{
-	cleanup_buf struct cl_buf sql = CL_BUF_INIT;
-	cleanup_stmt sqlite3_stmt *st = NULL;
-
-	db_select(&labels, &sql);
-	cl_buf_adds(&sql, " ORDER BY executor_id");
-	if (db_prepare(s, sql.p, &st, e))
-		return -1;
-	return DB_EACH(s, st, &labels, fn, arg, e);
 }
 
 /* ---- access ---- */

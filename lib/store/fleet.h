@@ -49,8 +49,14 @@ struct store_labels {
 void store_labels_release(struct store_labels *l);
 #define cleanup_label_row __attribute__((cleanup(store_labels_release)))
 
+/*
+ * The row, if there is one (*found), and what the audit trail knows of it, of one moment. *undone: its last
+ * word on the executor's labels is of another time than the row, so that an older one was put back; or,
+ * where there is no row, is not that they were cleared. Who has no key may clear them, so that is all that
+ * the trail can tell.
+ */
 int store_labels_get(struct store *s, const char *executor, struct store_labels *out, bool *found,
-	struct cl_err *e);
+	bool *undone, struct cl_err *e);
 /*
  * Writes the row if what stands there has exactly the signature `was` (NULL: if there is none).
  * *won: this caller did it.
@@ -58,8 +64,6 @@ int store_labels_get(struct store *s, const char *executor, struct store_labels 
 int store_labels_put(struct store *s, const struct store_labels *l, const char *was, bool *won,
 	struct cl_err *e);
 int store_labels_delete(struct store *s, const char *executor, bool *was, struct cl_err *e);
-typedef int (*store_labels_fn)(const struct store_labels *l, void *arg, struct cl_err *e);
-int store_labels_each(struct store *s, store_labels_fn fn, void *arg, struct cl_err *e);
 
 /* ---- access ---- */
 

@@ -46,28 +46,3 @@ int store_lease_undone(struct store *s, const char *id, bool *end, struct cl_err
 	db_text(st, ":id", id);
 	return db_step(s, st, end, e);
 }
-
-int store_labels_undone(
-	struct store *s, const char *executor, int64_t created_at, bool *end, struct cl_err *e)
-{
-	cleanup_stmt sqlite3_stmt *st = NULL;
-	bool row, cleared;
-
-	*end = false;
-	/* The first of the keys, which are in their order: nothing that somebody typed is before it. */
-	if (db_prepare(s,
-		    "SELECT at, substr(detail, 1, 13) = '{\"after\":null' FROM audit WHERE "
-		    "entity_id"
-		    " = :id AND action = 'executor.labels' ORDER BY seq DESC LIMIT 1",
-		    &st, e))
-		return -1;
-	db_text(st, ":id", executor);
-	if (db_step(s, st, &row, e))
-		return -1;
-	cleared = row && sqlite3_column_int(st, 1);
-	if (created_at)
-		*end = row && (cleared || sqlite3_column_int64(st, 0) != created_at);
-	else
-		*end = row && !cleared;
-	return 0;
-}

@@ -17,13 +17,6 @@
  * Both are of one moment, so that what is revoked meanwhile is neither.
  */
 int store_grant_undone(struct store *s, const char *id, bool *end, bool *word, struct cl_err *e);
-/*
- * The trail's last word on an executor's labels is of another time than the row, which was made at
- * created_at: an older one was put back. created_at 0: there is no row, and the last word is not that
- * they were cleared. Who has no key may clear them, so that is all that the trail can tell.
- */
-int store_labels_undone(
-	struct store *s, const char *executor, int64_t created_at, bool *end, struct cl_err *e);
 /* The lease's row is live, and the trail says that it was taken back whole. */
 int store_lease_undone(struct store *s, const char *id, bool *end, struct cl_err *e);
 

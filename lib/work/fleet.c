@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "store/audit.h"
-#include "store/undone.h"
 #include "work/public.h"
 
 #include <stdlib.h>
@@ -83,33 +82,6 @@ static void add_labels(const json_t *from, struct sec_labels *out)
 	json_decref(o);
 }
 
-/* What was stored, over what is configured. */
-static bool lay_over(const struct store_labels *l, struct sec_labels *out)
-{
-	json_t *o = json_loads(l->labels, JSON_REJECT_DUPLICATES, NULL);
-
-	if (!o)
-		return false;
-	add_labels(o, out);
-	json_decref(o);
-	return true;
-}
-
-struct signing {
-	struct store *s;
-	const struct work_fleet *f;
-};
-
-static int take_labels(const struct store_labels *l, void *arg, struct cl_err *e)
-{
-	const struct signing *t = arg;
-	struct work_node *n = node_of(t->f, l->executor_id);
-
-	return n ? work_labels_by(t->s, t->f->known ? t->f->pub : NULL, l->executor_id, &n->labels,
-			   &n->forged, e)
-		 : 0;
-}
-
 static bool contains(const struct cfg_executor *x)
 {
 	return !strcmp(x->kind, "container");
@@ -141,11 +113,13 @@ int work_fleet_look(
 
 int work_fleet_sign(struct store *s, const char *hub_dir, struct work_fleet *f, struct cl_err *e)
 {
-	struct signing t = {s, f};
-
 	if (work_public(hub_dir, f->pub, &f->known, e))
 		return -1;
-	return store_labels_each(s, take_labels, &t, e);
+	for (size_t i = 0; i < f->n; i++)
+		if (work_labels_by(s, f->known ? f->pub : NULL, f->v[i].x->id, &f->v[i].labels,
+			    &f->v[i].forged, e))
+			return -1;
+	return 0;
 }
 
 int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, int64_t now,
@@ -161,35 +135,30 @@ int work_labels_get(struct store *s, const unsigned char *pub, const char *execu
 {
 	bool undone;
 
-	if (store_labels_get(s, executor, row, found, e) ||
-		store_labels_undone(s, executor, *found ? row->created_at : 0, &undone, e))
+	if (store_labels_get(s, executor, row, found, &undone, e))
 		return -1;
 	*genuine = !undone && (!*found || (pub && seal_labels_verify(pub, row)));
-	return 0;
-}
-
-#define LOOKS 3
-
-static int lay_current(struct store *s, const unsigned char *pub, const char *executor,
-	struct sec_labels *out, bool *forged, struct cl_err *e)
-{
-	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
-	bool found, genuine;
-
-	if (work_labels_get(s, pub, executor, &row, &found, &genuine, e))
-		return -1;
-	*forged = !genuine || (found && !lay_over(&row, out));
 	return 0;
 }
 
 int work_labels_by(struct store *s, const unsigned char *pub, const char *executor,
 	struct sec_labels *out, bool *forged, struct cl_err *e)
 {
-	*forged = true;
-	/* Somebody may have changed them between the row and what the trail says of it. */
-	for (int i = 0; i < LOOKS && *forged; i++)
-		if (lay_current(s, pub, executor, out, forged, e))
-			return -1;
+	cleanup_label_row struct store_labels row = STORE_LABELS_INIT;
+	json_t *stored = NULL;
+	bool found, genuine;
+
+	if (work_labels_get(s, pub, executor, &row, &found, &genuine, e))
+		return -1;
+	if (found && genuine)
+		stored = json_loads(row.labels, JSON_REJECT_DUPLICATES, NULL);
+	*forged = !genuine || (found && !json_is_object(stored));
+	/* Nor does what they lay over count: who breaks them would have back what they took away. */
+	if (*forged)
+		sec_labels_release(out);
+	else
+		add_labels(stored, out);
+	json_decref(stored);
 	return 0;
 }
 

