@@ -38,6 +38,32 @@ def mappings(pid):
         yield here
 
 
+PAGE = os.sysconf("SC_PAGE_SIZE")
+BIG = 64 << 20
+
+
+def held(pid, at, end):
+    """The parts of a mapping that are in memory or swapped out: of a big one few are."""
+    if end - at < BIG:
+        return [(at, end)]
+    parts = []
+    with open(f"/proc/{pid}/pagemap", "rb", buffering=0) as f:
+        for here in range(at, end, BIG):
+            n = min(BIG, end - here) // PAGE
+            f.seek(here // PAGE * 8)
+            entries = f.read(n * 8)
+            if not any(entries):
+                continue
+            for i in range(len(entries) // 8):
+                if entries[i * 8 + 7] & 0xC0:
+                    page = here + i * PAGE
+                    if parts and parts[-1][1] == page:
+                        parts[-1] = (parts[-1][0], page + PAGE)
+                    else:
+                        parts.append((page, page + PAGE))
+    return parts
+
+
 def process(pid):
     for part in ("cmdline", "environ"):
         try:
@@ -45,7 +71,7 @@ def process(pid):
         except OSError:
             pass
     try:
-        maps = list(mappings(pid))
+        maps = [(a, b, what) for at, end, what in mappings(pid) for a, b in held(pid, at, end)]
         mem = open(f"/proc/{pid}/mem", "rb", buffering=0)
         name = open(f"/proc/{pid}/comm").read().strip()
     except OSError:
