@@ -379,6 +379,10 @@ static int steps(struct store *s)
 typedef int (*part_fn)(struct store *s, int64_t at, const char *by, int64_t most, int64_t *after,
 	int64_t *n, struct cl_err *e);
 
+/* Holds that are given up of leases that are not over. */
+static const char half_done[] = "SELECT count(*) FROM lease_grant h JOIN lease l ON l.seq = h.lease"
+				" WHERE h.state = 'taken' AND l.state = 'live'";
+
 /* Many leases, of which a part at a time is ended. */
 #define MANY 300
 #define PART 5
@@ -400,8 +404,11 @@ static void in_parts(part_fn part, int64_t at, const char *before)
 	for (int i = 0; i < MANY / PART; i++) {
 		if (part(s, at, "test", PART, &after, &n, &e))
 			UNIT_FAIL("%s", e.msg);
+		CHECK_INT(n, PART);
 		total += (int)n;
 		last = steps(s);
+		if (!i)
+			CHECK_SQL(half_done, "0");
 		/* The first one compiles what others find. */
 		first = i ? first : last;
 	}
@@ -416,6 +423,25 @@ void test_lease_rows__no_part_looks_again_at_what_another_has_done(void)
 	in_parts(store_lease_expire, AT + 10LL * TTL, "");
 	in_parts(store_lease_orphans, AT, SANDBOX "UPDATE lease SET sandbox = 'c-000000000001'");
 	in_parts(store_lease_emptied, AT, "UPDATE lease_grant SET state = 'taking'");
+}
+
+/* A part is full of those that it ends, whatever else is asked back. */
+void test_lease_rows__what_is_over_is_no_part_of_a_part(void)
+{
+	struct store *s = fresh();
+	int64_t after = INT64_MIN, n;
+	struct cl_err e;
+
+	for (int i = 0; i < 6; i++)
+		free(lend(s, AT + i, i < 3 ? 1 : TTL, "grant_a", i == 4 ? "grant_b" : NULL));
+	CHECK_INT(sweep(s, AT + 4).expired, 3);
+	sql("UPDATE lease_grant SET state = 'taking' WHERE grant_id = 'grant_a'");
+	CHECK_INT(store_lease_emptied(s, AT + 5, "test", 2, &after, &n, &e), 0);
+	CHECK_INT(n, 2);
+	CHECK_INT(live(s), 1);
+	CHECK_INT(store_lease_emptied(s, AT + 5, "test", 2, &after, &n, &e), 0);
+	CHECK_INT(n, 0);
+	gone(s);
 }
 
 /* Nor does a sweep look at what stands below the floor. */
