@@ -155,6 +155,7 @@ limited() {
 	exits 1 cloop hub grant unguarded "$g" --reason lab
 	has "$stderr" "the grant $g was revoked, as the audit trail has it"
 	has "$stderr" "cloop secret revoke $g"
+	denied secret.unguarded "the grant $g was revoked, as the audit trail has it"
 	# In the words of everybody else who refuses it.
 	said=${stderr#*: }
 	exits 1 cloop secret grant edit "$g" --namespaces team-a,team-b
@@ -167,6 +168,7 @@ limited() {
 	sql "UPDATE \"grant\" SET subject = 'project:$ours' WHERE id = '$g'"
 	exits 1 cloop hub grant unguarded "$g" --reason lab
 	has "$stderr" "the grant $g is not signed by this hub"
+	denied secret.unguarded "the grant $g is not signed by this hub"
 	said=${stderr#*: }
 	exits 1 cloop secret grant edit "$g" --namespaces team-a,team-b
 	same "${stderr#*: }" "$said"
@@ -181,6 +183,12 @@ limited() {
 	has "$output" prodtoken
 	cloop hub grant unguarded "$g" --withdraw >/dev/null
 	sql "UPDATE \"grant\" SET unguarded = '$word' WHERE id = '$g'"
+	exits 0 take
+	lacks "$output" prodtoken
+	# Nor is a refusal the last word: of one that somebody altered, as it stands there again.
+	sql "UPDATE \"grant\" SET created_by = created_by || 'x' WHERE id = '$g'"
+	exits 1 cloop hub grant unguarded "$g" --reason more
+	sql "UPDATE \"grant\" SET created_by = rtrim(created_by, 'x') WHERE id = '$g'"
 	exits 0 take
 	lacks "$output" prodtoken
 	cloop hub grant unguarded "$g" --reason "lab again" >/dev/null

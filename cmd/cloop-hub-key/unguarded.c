@@ -103,10 +103,11 @@ int key_unguarded(struct cl_ctx *c, struct cl_err *e)
 		store_grant_get(k.store, cl_operand(c, 0), &g, e))
 		return -1;
 	/* Taking it away needs neither the key nor a genuine grant. */
-	if (!withdraw && (grant_check(&k, &g, e) || unenforced(&g, &what, e)))
-		return -1;
-	if (store_word(&k, &g, what.p, reason, e))
-		return -1;
+	if ((!withdraw && (grant_check(&k, &g, e) || unenforced(&g, &what, e))) ||
+		store_word(&k, &g, what.p, reason, e))
+		/* Not as an acknowledgement, of which the last row is the last word. */
+		return secret_deny(&k, "secret.unguarded", g.secret_id,
+			json_pack("{s:s}", "grant_id", g.id), e);
 	answer(c, &k, &g, what.p, reason);
 	return 0;
 }

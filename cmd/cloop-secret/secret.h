@@ -55,11 +55,4 @@ json_t *secret_holder_json(const struct holder *h);
 int secret_tokens(
 	struct store *s, const struct store_token_filter *f, json_t **out, struct cl_err *e);
 
-/*
- * An audit row of a refused request, then the error goes on as it is. The error's text is the
- * reason; detail is consumed.
- */
-int secret_deny(
-	struct keyed *k, const char *action, const char *id, json_t *take_detail, struct cl_err *e);
-
 #endif

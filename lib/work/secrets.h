@@ -53,4 +53,11 @@ char *grant_summary(const struct store_grant *g);
 /* What an audit row says of a grant; owned. */
 json_t *grant_audit(const struct store_grant *g);
 
+/*
+ * An audit row of a refused request, then the error goes on as it is. The error's text is the
+ * reason; detail is consumed.
+ */
+int secret_deny(
+	struct keyed *k, const char *action, const char *id, json_t *take_detail, struct cl_err *e);
+
 #endif
