@@ -266,6 +266,11 @@ older() {
 	cloop executor labels container zone=y > /dev/null
 	exits 1 cloop hub audit verify
 	has "$output" "broken at row 7: the row is not there"
+	# A row that its head did not know of.
+	rm "$D/hub/.cloop/grants.pub"
+	older 18 "$rows UPDATE audit_head SET seq = 7, hash = (SELECT hash FROM audit WHERE seq = 7)"
+	exits 0 cloop hub bootstrap
+	exits 1 cloop hub audit verify
 }
 
 @test "state files that are newer, altered, foreign, cut or absent are refused" {
