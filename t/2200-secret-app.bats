@@ -89,7 +89,7 @@ one='{constraints: {repos: ["acme/tool"]}}'
 	# It is queued with whatever it was asked for, and no sweep forgets it before GitHub has it destroyed.
 	same "$(cloop secret blast deploy-app --json | jq -r '.queued_tokens | length')" 1
 	modes
-	sqlite3 -cmd '.timeout 10000' "$hub/.cloop/state.db" "UPDATE token SET tried_at = tried_at - 60000"
+	sqlite3 "$hub/.cloop/state.db" "UPDATE token SET tried_at = tried_at - 60000"
 	same "$(cloop secret sweep --json | jq -c '[.tokens.destroyed, .tokens.queued]')" '[1,0]'
 	same "$(alive)" 0
 	same "$(audit github_app.token_destroy '.detail | .decision + " " + .secret_name' | xargs)" "allow deploy-app deny deploy-app"

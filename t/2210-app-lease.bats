@@ -36,7 +36,7 @@ setup() {
 
 granted() { cloop secret grant "$@" --json | jq -r .id; }
 grant() { granted deploy-app --to "project:$app" "$@"; }
-sql() { sqlite3 -cmd '.timeout 10000' "$db" "$1"; }
+sql() { sqlite3 "$db" "$1"; }
 audit() { cloop hub audit list --action "$1" --json | jq -r "$2"; }
 # take : a lease as JSON. hold : its files where the holder would have them. renew : what it is then.
 take() {

@@ -198,7 +198,7 @@ started() {
 	modes
 	# The guardian may be about it at this moment, and then nobody else is.
 	gone() {
-		sqlite3 -cmd '.timeout 10000' "$HUB/.cloop/state.db" "update token set tried_at = 1"
+		sqlite3 "$HUB/.cloop/state.db" "update token set tried_at = 1"
 		host cloop sweep --only leases >/dev/null
 		dead
 	}

@@ -38,7 +38,7 @@ setup() {
 	id=$(cloop secret grant deploy-app --to "project:$app" --repos acme/tool --json | jq -r .id)
 }
 
-sql() { sqlite3 -cmd '.timeout 10000' "$db" "$1"; }
+sql() { sqlite3 "$db" "$1"; }
 ends() { cloop hub audit list --action github_app.token_destroy --json | jq -r '.detail | .decision + " " + .reason'; }
 queued() { sql "SELECT count(*) FROM token"; }
 take() {

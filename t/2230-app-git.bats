@@ -110,7 +110,7 @@ grant() { cloop secret grant deploy-app --to "project:$app" "$@" --json | jq -r 
 lend() {
 	exits 0 "$D/bin/leasetool" take "$hub" "$app" container $RUN
 	lease=$(jq -r .id <<< "$output")
-	sqlite3 -cmd '.timeout 10000' "$hub/.cloop/state.db" "UPDATE lease SET sandbox = '$BOX' WHERE id = '$lease'"
+	sqlite3 "$hub/.cloop/state.db" "UPDATE lease SET sandbox = '$BOX' WHERE id = '$lease'"
 	put
 }
 put() {
@@ -246,7 +246,7 @@ minted() { jq -r 'select(.call == "mint" and .status == 201) | "\(.token) \(.ask
 	same "$(shown_what)" "forge acme/api $reads,forge acme/tool $writes,web acme/tool pat"
 	# One of them is revoked: its token ends at GitHub, and the others go on, each with its own.
 	cloop secret revoke "$one" --wait 1ms >/dev/null 2>&1 || [ $? = 1 ]
-	sqlite3 -cmd '.timeout 10000' "$hub/.cloop/state.db" "UPDATE lease_grant SET state = 'held' WHERE state = 'taking'"
+	sqlite3 "$hub/.cloop/state.db" "UPDATE lease_grant SET state = 'held' WHERE state = 'taking'"
 	exits 0 "$D/bin/leasetool" renew "$hub" "$lease"
 	same "$(jq -r '[.items[].grant_id] | index($g)' --arg g "$one" <<< "$output")" null
 	kept=$(cat "$L/github-token-2")

@@ -220,7 +220,7 @@ killed_later() {
 	until_ok has_logged "$id" up
 	shim=$(sqlite3 -readonly "$HUB/.cloop/state.db" "SELECT shim_pid FROM handle WHERE run_id = '$id'")
 	kill -STOP "$shim"
-	sqlite3 -cmd '.timeout 60000' "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
+	sqlite3 "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
 	exits 0 cloop secret sweep
 	lapsed() { [ "$(cloop secret leases --run "$id" --all --json | jq -r .state)" = expired ]; }
 	until_ok lapsed
@@ -264,7 +264,7 @@ alone() {
 	start "echo up; while [ -e \$CLOOP_LEASE_DIR/github-token ]; do sleep 0.1; done; echo gone; $WAIT"
 	until_ok has_logged "$id" up
 	alone
-	sqlite3 -cmd '.timeout 60000' "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
+	sqlite3 "$HUB/.cloop/state.db" "UPDATE lease SET expires_at = 1 WHERE run_id = '$id'" > /dev/null
 	exits 0 host env -i CONTAINERS_CONF="$CONTAINERS_CONF" CONTAINERS_STORAGE_CONF="${CONTAINERS_STORAGE_CONF:-}" CLOOP_RUN_DIR="$T/run" "$(command -v cloop)" -C "$HUB" secret sweep
 	until_ok has_logged "$id" gone
 	nobody() { cloop secret holders "$pat" > /dev/null; [ $? = 1 ]; }

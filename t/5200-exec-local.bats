@@ -278,7 +278,7 @@ dead_all() { ! pgrep -u 1000 -fx "sleep $SLEEP" >/dev/null; }
 	# It is over for a moment only: whoever may still be cleaning up is left alone.
 	exits 0 cloop-exec-local reap <<<"$in"
 	alive "$mine"
-	sqlite3 -cmd '.timeout 20000' "$HUB/.cloop/state.db" "update handle set ended_at = ended_at - 100000 where id = '$H'"
+	sqlite3 "$HUB/.cloop/state.db" "update handle set ended_at = ended_at - 100000 where id = '$H'"
 	exits 0 cloop-exec-local reap <<<"$in"
 	same "$(jq -r '.removed[].name' <<<"$output")" "$H"
 	until_true dead "$mine"

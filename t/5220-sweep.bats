@@ -17,7 +17,7 @@ teardown() { [ -z "$NSPID" ] || kill "$NSPID" ${holder:+$holder} 2> /dev/null ||
 
 NOW() { date +%s%3N; }
 # exec_sql TEXT : as another program would.
-exec_sql() { sqlite3 -cmd '.timeout 20000' -cmd 'pragma foreign_keys=on' "$HUB/.cloop/state.db" "$1"; }
+exec_sql() { sqlite3 -cmd 'pragma foreign_keys=on' "$HUB/.cloop/state.db" "$1"; }
 # open_run ID STATE AGE-MS [EXECUTOR] : a run that is not finished, with its session.
 open_run() {
 	exec_sql "insert into run (id, project, executor_id, argv, harness, uid, state, created_at)

@@ -25,7 +25,7 @@ teardown() {
 	for r in $(sql "select id from run where state <> 'finished'"); do cloop runs stop --grace 0s "$r" >/dev/null 2>&1 || true; done
 }
 
-exec_sql() { sqlite3 -cmd '.timeout 20000' -cmd 'pragma foreign_keys=on' "$HUB/.cloop/state.db" "$1"; }
+exec_sql() { sqlite3 -cmd 'pragma foreign_keys=on' "$HUB/.cloop/state.db" "$1"; }
 # fleet ID... : a hub with those executors, each of a driver of its own; CAP is the cap's line.
 fleet() {
 	local x list=""

@@ -28,7 +28,7 @@ executors() {
 	${1:-}
 	Y
 }
-sql() { sqlite3 -cmd '.timeout 60000' "$HUB/.cloop/state.db" "$1"; }
+sql() { sqlite3 "$HUB/.cloop/state.db" "$1"; }
 spec() { printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; }
 field() { sql "select $2 from isolation_evidence where executor_id = '$1'"; }
 leavings() {

@@ -12,7 +12,7 @@ setup_file() {
 teardown_file() { hub_down; }
 setup() { hub_config_none; rm -rf "$P/.cloop" "$P"/*; }
 
-db() { sqlite3 -cmd '.timeout 5000' "$HUB/.cloop/state.db" "$1"; }
+db() { sqlite3 "$HUB/.cloop/state.db" "$1"; }
 handle_of() { cloop runs show --json "$1" | jq -r .handle_id; }
 shim_of() { db "select shim_pid from handle where id='$1'"; }
 outcome() { cloop runs show --json "$1" | jq -r '.outcome, .exit_code' | xargs; }
@@ -128,7 +128,7 @@ spec() { mkdir -p "$P/.cloop"; printf '%s\n' "$1" > "$P/.cloop/sandbox.yaml"; ch
 	id=$(run_in --detach -- sh -c 'until [ -e go ]; do sleep 0.1; done; exit 9')
 	h=$(handle_of "$id")
 	mkfifo "$T/hold"
-	sqlite3 "$HUB/.cloop/state.db" < "$T/hold" & holder=$!
+	command sqlite3 "$HUB/.cloop/state.db" < "$T/hold" & holder=$!
 	exec 8> "$T/hold"; echo 'BEGIN IMMEDIATE; SELECT 1;' >&8
 	touch "$P/go"
 	# The workload is gone, and its shim has tried for longer than a busy timeout, several times.

@@ -32,13 +32,16 @@ until_ok() { local i; for ((i = 0; i < 600; i++)); do "$@" && return 0; sleep 0.
 # listens NETNS tcp|udp PORT : something has that port there.
 listens() { nsenter --net="/run/netns/$1" ss -H -nl "--$2" "sport = :$3" | grep -q .; }
 
+# Waits, as cloop does, for whoever has the file: a supervisor writes when it will.
+sqlite3() { command sqlite3 -cmd '.timeout 10000' "$@"; }
+
 # need THING... : skips when the machine lacks one, or fails under CLOOP_TEST_REQUIRE.
 need() {
 	local n
 	for n; do
 		case $n in
 		root) [ "$(id -u)" = 0 ] && continue ;;
-		*) command -v "$n" >/dev/null && continue ;;
+		*) type -P "$n" >/dev/null && continue ;;
 		esac
 		if [[ ,${CLOOP_TEST_REQUIRE:-}, == *,$n,* ]]; then
 			echo "needs $n, and CLOOP_TEST_REQUIRE has it" >&2

@@ -17,7 +17,7 @@ fleet_hub() {
 config() {
 	printf 'secrets: {key_file: %s}\nexecutors:\n  container:\n%s\n' "$HUB/cloop-secret-key" "$1" > "$HUB/.cloop/config.yaml"
 }
-sql() { sqlite3 -cmd '.timeout 60000' "$DB" "$1"; }
+sql() { sqlite3 "$DB" "$1"; }
 # live HANDLE EXECUTOR : a workload whose supervisor is this very shell, so that no sweep takes it
 # for dead; ended HANDLE.
 live() {
