@@ -243,6 +243,61 @@ static int race_state(int n)
 	return won;
 }
 
+#define CHANGES 300
+
+/* Labels that change all the time, each with its word in the trail. */
+static void change_labels(void)
+{
+	cleanup_store struct store *s = open_as(STORE_RW);
+	char was[32];
+	struct cl_err e;
+
+	for (int i = 1; i <= CHANGES; i++) {
+		cleanup_txn struct store_txn t = {0};
+
+		(void)snprintf(was, sizeof(was), "at %d", i - 1);
+		if (store_begin(s, &t, &e))
+			_exit(1);
+		put_labels(s, "box", i > 1 ? was : NULL, i);
+		say_labels(s, "executor.labels", "box", "new", i);
+		if (store_commit(&t, &e))
+			_exit(1);
+	}
+}
+
+/* Who looks meanwhile takes none of them for one that was put back. */
+void test_fleet__labels_that_change_are_not_undone(void)
+{
+	cleanup_label_row struct store_labels l = STORE_LABELS_INIT;
+	struct store *s;
+	struct cl_err e;
+	bool found, undone;
+	int status = -1;
+	pid_t pid;
+
+	fresh();
+	store_close(open_as(STORE_CREATE));
+	(void)fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		change_labels();
+		_exit(0);
+	}
+	s = open_as(STORE_RW);
+	while (!waitpid(pid, &status, WNOHANG)) {
+		store_labels_release(&l);
+		CHECK_INT(store_labels_get(s, "box", &l, &found, &undone, &e), 0);
+		CHECK(!undone);
+	}
+	CHECK_INT(status, 0);
+	store_labels_release(&l);
+	CHECK_INT(store_labels_get(s, "box", &l, &found, &undone, &e), 0);
+	CHECK(found && !undone);
+	CHECK_INT(l.created_at, CHANGES);
+	store_close(s);
+	gone();
+}
+
 void test_fleet__many_processes(void)
 {
 	cleanup_health struct store_health h = STORE_HEALTH_INIT;
