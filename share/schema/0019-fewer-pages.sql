@@ -1,4 +1,4 @@
--- What a lease writes, in three pages where it were six: its row, what it stands on by grant, its row of
+-- What a lease writes, in three pages where there were six: its row, what it stands on by grant, its row of
 -- the audit trail.
 
 -- The grants that it stands on are named in its row, so that nobody keeps an index of them by lease. Which
@@ -45,7 +45,7 @@ END;
 
 -- The last row of the audit trail says that it is the last, so that a tail that was cut off is missed
 -- without a page beside it. audit_head is a row that the trail has passed: it follows now and then.
-DROP TRIGGER audit_no_update;
+DROP TRIGGER IF EXISTS audit_no_update;
 ALTER TABLE audit ADD COLUMN at_end INTEGER NOT NULL DEFAULT 0; -- 1: no row follows
 UPDATE audit SET at_end = 1 WHERE (seq, hash) = (SELECT seq, hash FROM audit_head);
 CREATE TRIGGER audit_no_update BEFORE UPDATE OF seq, at, actor, action, entity, entity_id, project, detail,
