@@ -17,20 +17,25 @@ def look(data, where):
 
 
 # Mappings that hold anything: of gigabytes that a program has only reserved there is nothing to
-# read, and the shadow of a sanitizer, terabytes of it, has no bytes of the program.
-SHADOW = 1 << 38
+# read, and the shadow of AddressSanitizer, terabytes of it, has no bytes of the program.
+SHADOW = (0x7FFF7000, 0x10007FFF8000)
+
+
+def shadowed(at, end, lines):
+    return SHADOW[0] <= at and end <= SHADOW[1] and any(f"-{SHADOW[1]:x} " in line for line in lines)
 
 
 def mappings(pid):
     here, held = None, 0
-    for line in open(f"/proc/{pid}/smaps"):
+    lines = open(f"/proc/{pid}/smaps").readlines()
+    for line in lines:
         m = re.match(r"([0-9a-f]+)-([0-9a-f]+) (\S+)", line)
         if m:
             if here and held:
                 yield here
             readable = m[3].startswith("r") and "[v" not in line
             at, end = int(m[1], 16), int(m[2], 16)
-            here = (at, end, line.split()[-1]) if readable and end - at < SHADOW else None
+            here = (at, end, line.split()[-1]) if readable and not shadowed(at, end, lines) else None
             held = 0
         elif line.startswith(("Rss:", "Swap:")):
             held += int(line.split()[1])
@@ -52,7 +57,7 @@ def held(pid, at, end):
             n = min(BIG, end - here) // PAGE
             f.seek(here // PAGE * 8)
             entries = f.read(n * 8)
-            if not any(entries):
+            if entries.count(0) == len(entries):
                 continue
             for i in range(len(entries) // 8):
                 if entries[i * 8 + 7] & 0xC0:
