@@ -31,9 +31,13 @@ void cl_b64_encode(enum cl_b64 form, const void *p, size_t len, struct cl_buf *o
 
 static int value(const char *set, char c)
 {
-	const char *at = c ? strchr(set, c) : NULL;
-
-	return at ? (int)(at - set) : -1;
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == set[62] ? 62 : c == set[63] ? 63 : -1;
 }
 
 static bool is_blank(char c)
@@ -61,6 +65,7 @@ bool cl_b64_decode(enum cl_b64 form, const char *text, size_t len, bool blanks, 
 	const char *set = form == CL_B64 ? std_set : url_set;
 	size_t start = out->len, digits = 0, i;
 	uint32_t acc = 0;
+	char *at = cl_buf_reserve(out, len / 4 * 3 + 3);
 
 	for (i = 0; i < len; i++) {
 		int v = value(set, text[i]);
@@ -72,8 +77,10 @@ bool cl_b64_decode(enum cl_b64 form, const char *text, size_t len, bool blanks, 
 		acc = acc << 6 | (uint32_t)v;
 		digits++;
 		if (digits % 4 != 1)
-			cl_buf_addc(out, (char)(acc >> (8 - digits % 4 * 2) % 8));
+			*at++ = (char)(acc >> (8 - digits % 4 * 2) % 8);
 	}
+	out->len = (size_t)(at - out->p);
+	*at = '\0';
 	/* The bits of the last digit that make no byte: 4 after two digits, 2 after three. */
 	if (digits % 4 != 1 && tail_ok(text + i, len - i, blanks, digits) &&
 		!(digits % 4 == 2 && (acc & 15)) && !(digits % 4 == 3 && (acc & 3)))

@@ -28,8 +28,12 @@ static const struct db_col columns[] = {
 	COL(DB_JSON, detail),
 	COL(DB_TEXT, prev),
 	COL(DB_TEXT, hash),
+	COL(DB_BOOL, at_end),
 };
+/* All but at_end, which is of the trail and not of the row. */
 static const struct db_table table = {
+	"audit", columns, CL_ARRAY_LEN(columns) - 1, sizeof(struct store_audit)};
+static const struct db_table stored = {
 	"audit", columns, CL_ARRAY_LEN(columns), sizeof(struct store_audit)};
 
 /*
@@ -143,21 +147,31 @@ static int pass(struct store *s, struct cl_err *e)
 	return 0;
 }
 
-int db_write_head(struct store *s, struct cl_err *e)
+static int set_end(struct store *s, int64_t seq, bool at_end, struct cl_err *e)
 {
 	cleanup_stmt sqlite3_stmt *st = NULL;
 
-	if (!s->head.moved)
+	if (db_prepare(s, "UPDATE audit SET at_end = :end WHERE seq = :seq", &st, e))
+		return -1;
+	db_int(st, ":end", at_end);
+	db_int(st, ":seq", seq);
+	return db_done(s, st, NULL, e);
+}
+
+int db_write_head(struct store *s, struct cl_err *e)
+{
+	struct db_head *h = &s->head;
+
+	if (!h->moved)
 		return 0;
-	if (db_prepare(
-		    s, "UPDATE audit SET at_end = (seq = :seq) WHERE seq IN (:seq, :was)", &st, e))
+	/* Of several rows the first was written as the last one: of most transactions it is. */
+	if ((h->was && set_end(s, h->was, false, e)) ||
+		(h->first != h->seq &&
+			(set_end(s, h->first, false, e) || set_end(s, h->seq, true, e))) ||
+		pass(s, e))
 		return -1;
-	db_int(st, ":seq", s->head.seq);
-	db_int(st, ":was", s->head.was);
-	if (db_done(s, st, NULL, e) || pass(s, e))
-		return -1;
-	s->head.was = s->head.seq;
-	s->head.moved = false;
+	h->was = h->seq;
+	h->moved = false;
 	return 0;
 }
 
@@ -198,6 +212,7 @@ int store_audit_add_text(struct store *s, int64_t at, const struct store_audit_r
 		return cl_fix(e, FIX_CHANGED);
 	}
 	a.seq = s->head.seq + 1;
+	a.at_end = !s->head.moved;
 	a.actor = db_plain(row->actor ? row->actor : "");
 	a.action = db_plain(row->action ? row->action : "");
 	a.entity = db_plain(row->entity ? row->entity : "");
@@ -205,12 +220,13 @@ int store_audit_add_text(struct store *s, int64_t at, const struct store_audit_r
 	a.project = db_plain(row->project ? row->project : "");
 	a.detail = cl_strdup(detail);
 	hash_row(&a, hash);
-	rc = db_insert(s, &table, &a, e);
+	rc = db_insert(s, &stored, &a, e);
 	a.prev = a.hash = NULL;
 	db_release(&table, &a);
 	if (rc)
 		return -1;
 	s->head.seq = a.seq;
+	s->head.first = a.at_end ? a.seq : s->head.first;
 	s->head.moved = true;
 	memcpy(s->head.hash, hash, sizeof(hash));
 	return store_commit(&t, e);

@@ -24,6 +24,7 @@ struct store_audit {
 	char *entity, *entity_id, *project;
 	char *detail; /* JSON object */
 	char *prev, *hash;
+	bool at_end; /* while it is written: see above */
 };
 
 /*

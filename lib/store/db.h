@@ -24,6 +24,7 @@ struct db_head {
 	bool known, moved;
 	int64_t others; /* of store_mark, when it was read */
 	int64_t was;    /* the last row in the file; 0: there is none */
+	int64_t first;  /* that was added in this transaction */
 	int64_t passed; /* the row that audit_head has */
 	char passed_hash[CL_SHA256_HEX];
 	int64_t seq; /* what the next row follows */

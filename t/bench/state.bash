@@ -14,6 +14,7 @@ lend_env() {
 	bare_hub
 	echo '{"KEY":"value"}' | cloop secret mint app-env
 	cloop secret grant app-env --to project:/srv/app
+	sync # what a build or another item left to be written is no part of it
 }
 
 # lend_many : a million live leases of a thousand grants

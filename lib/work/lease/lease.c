@@ -130,9 +130,12 @@ static int kept_here(const struct lease_case *d, const struct lease_aimed *a, st
 {
 	for (size_t i = 0; i < CL_ARRAY_LEN(guards); i++) {
 		const struct guard *g = &guards[i];
-		const struct cfg_value *on = cfg_value(&d->k->cfg, g->enabled);
+		const struct cfg_value *on;
 
-		if (!(g->kinds & 1U << a->view.kind) || !on || !json_is_true(on->value))
+		if (!(g->kinds & 1U << a->view.kind))
+			continue;
+		on = cfg_value(&d->k->cfg, g->enabled);
+		if (!on || !json_is_true(on->value))
 			continue;
 		(void)cl_fail(e, CL_EREFUSED,
 			"executors.%s is enabled, so %s do not leave this hub's host, and the %s "
