@@ -37,7 +37,8 @@ struct store {
 	char *path;
 	unsigned depth; /* of nested transactions */
 	bool poisoned;  /* one inside was rolled back */
-	bool wipes;     /* what it deleted must not stay in the log either */
+	unsigned commits;
+	bool wipes; /* what it deleted must not stay in the log either */
 	struct db_head head;
 	struct store_mark mark; /* the last one; `own` counts from 1 */
 	bool marked;            /* in this transaction */

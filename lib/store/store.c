@@ -15,6 +15,12 @@
 
 #define BUSY_MS   5000
 #define SHORT_LOG (256 * 1024)
+/* Pages of log after which it goes into the file and is written over. */
+#define LOG_PAGES "250"
+/* What that many take, and what a transaction may write beyond them. */
+#define LONG_LOG (1088 * 1024)
+/* Commits after which a connection is one that goes on. */
+#define OFTEN 8
 
 /* Of this hub, which need not be the one that is taken when none is named. */
 static int fix_bootstrap(const char *path, const char *before, struct cl_err *e)
@@ -95,7 +101,7 @@ static int connect_file(struct store *s, enum store_mode mode, struct cl_err *e)
 	return db_exec(s,
 		       "PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;"
 		       "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA "
-		       "wal_autocheckpoint = 250;",
+		       "wal_autocheckpoint = " LOG_PAGES ";",
 		       e) || db_lease_seq(s, e)
 		       ? -1
 		       : 0;
@@ -220,6 +226,25 @@ void store_rollback(struct store_txn *t)
 		(void)sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
+/*
+ * While the log grows, a file system notes at each commit how long it is and where, beside what was
+ * written. Who commits again and again has it at its full length at once: what follows the last frame is
+ * none, and nobody else writes while we may. Where there is no room it stays as it is.
+ */
+static void lengthen_log(struct store *s)
+{
+	static char nothing[64 * 1024]; /* not const: it would be that long in each executable */
+	sqlite3_file *log = NULL;
+	sqlite3_int64 at;
+
+	if (sqlite3_file_control(s->db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log) != SQLITE_OK ||
+		!log || !log->pMethods || log->pMethods->xFileSize(log, &at) != SQLITE_OK)
+		return;
+	while (at < LONG_LOG &&
+		log->pMethods->xWrite(log, nothing, sizeof(nothing), at) == SQLITE_OK)
+		at += (sqlite3_int64)sizeof(nothing);
+}
+
 int store_commit(struct store_txn *t, struct cl_err *e)
 {
 	struct store *s = t->s;
@@ -233,6 +258,8 @@ int store_commit(struct store_txn *t, struct cl_err *e)
 		store_rollback(t);
 		return -1;
 	}
+	if (s->depth == 1 && ++s->commits == OFTEN)
+		lengthen_log(s);
 	if (s->depth == 1 && (db_write_head(s, e) || db_exec_kept(s, "COMMIT", e))) {
 		store_rollback(t);
 		return -1;
