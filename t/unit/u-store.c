@@ -412,6 +412,63 @@ void test_store__journal_and_counters(void)
 	gone();
 }
 
+static off_t log_size(void)
+{
+	char log[96];
+	struct stat st;
+
+	(void)snprintf(log, sizeof(log), "%s-wal", path);
+	return stat(log, &st) ? 0 : st.st_size;
+}
+
+static int commit_run(struct store *s, int i, struct cl_err *e)
+{
+	cleanup_txn struct store_txn t = {0};
+	char id[40];
+
+	(void)snprintf(id, sizeof(id), "run_%024x", i);
+	return store_begin(s, &t, e) || insert_run(s, id, i, e) || store_commit(&t, e) ? -1 : 0;
+}
+
+/* Who commits again and again lengthens the log; what others and the next find in it is whole. */
+void test_store__a_log_of_full_length(void)
+{
+	cleanup_store struct store *s = NULL, *other = NULL;
+	struct store_run_filter f = STORE_RUN_FILTER_INIT;
+	struct cl_err e;
+	off_t size;
+	pid_t pid;
+	int status = -1;
+
+	fresh();
+	store_close(open_as(STORE_CREATE));
+	s = open_as(STORE_RW);
+	CHECK_INT(commit_run(s, 1, &e), 0);
+	CHECK(log_size() < 512 * 1024);
+	store_close(cl_steal(&s));
+	pid = fork();
+	if (!pid) {
+		s = open_as(STORE_RW);
+		other = open_as(STORE_RW);
+		for (int i = 2; i <= 40; i++)
+			if (commit_run(i % 4 ? s : other, i, &e) || runs(other, &f) != i)
+				_exit(1);
+		_exit(log_size() < 1024 * 1024); /* and nothing is closed */
+	}
+	CHECK_INT(waitpid(pid, &status, 0), pid);
+	CHECK_INT(status, 0);
+	size = log_size();
+	s = open_as(STORE_RW);
+	CHECK_INT(runs(s, &f), 40);
+	for (int i = 41; i <= 500; i++)
+		CHECK_INT(commit_run(s, i, &e), 0);
+	CHECK_INT(runs(s, &f), 500);
+	CHECK_INT(log_size(), size); /* it was written over */
+	store_close(cl_steal(&s));
+	expect_sound();
+	gone();
+}
+
 void test_store__transactions_nest(void)
 {
 	cleanup_store struct store *s = NULL;
