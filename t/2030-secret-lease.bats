@@ -2,18 +2,11 @@
 # Leases: what a run is lent through a pipe, how that lives on, and who is told what about it.
 # shellcheck disable=SC2016,SC2030,SC2031,SC2034,SC2119,SC2120,SC2154 # each test is a subshell of its own
 load lib/common
+load lib/grants
 
 setup() {
-	D=$BATS_TEST_TMPDIR
-	export CLOOP_HUBS=$D/hubs HOME=$D/home
-	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
-	hub=$D/hub app=$D/app
-	db=$hub/.cloop/state.db
-	cloop -C "$hub" hub bootstrap >/dev/null
-	export CLOOP_DIR=$hub
-	mkdir "$app" "$D/bin"
-	ln -s "$BIN"/cloop-secret "$D/bin/"
-	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
+	grants_hub
+	leasetool_here
 }
 
 teardown() {
@@ -22,9 +15,6 @@ teardown() {
 }
 
 RUN=run_0123456789abcdef01234567
-mint() { cloop secret mint "$@" >/dev/null; }
-granted() { cloop secret grant "$@" --json | jq -r .id; }
-sql() { sqlite3 "$db" "$1"; }
 # take [PROJECT] [RUN] : the lease as JSON.
 take() { "$D/bin/leasetool" take "$hub" "${1:-$app}" container "${2:-$RUN}"; }
 renew() { "$D/bin/leasetool" renew "$hub" "$1"; }

@@ -3,18 +3,13 @@
 # into: no row of it lends a run more than was granted to it, and no end that a person made is undone.
 # shellcheck disable=SC2030,SC2031,SC2154 # each test is a subshell of its own
 load lib/common
+load lib/grants
 
 setup() {
-	D=$BATS_TEST_TMPDIR
-	export CLOOP_HUBS=$D/hubs HOME=$D/home
-	unset XDG_STATE_HOME XDG_CONFIG_HOME CLOOP_SECRET_KEY CLOOP_SECRET_KEY_FILE
-	hub=$D/hub ours=$D/ours theirs=$D/theirs
-	db=$hub/.cloop/state.db
-	cloop -C "$hub" hub bootstrap >/dev/null
-	export CLOOP_DIR=$hub
-	mkdir "$ours" "$theirs" "$D/bin"
-	ln -s "$BIN"/cloop-secret "$D/bin/"
-	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
+	grants_hub
+	leasetool_here
+	ours=$app theirs=$D/theirs
+	mkdir "$theirs"
 	printf '{"A":"a-one","A2":"a-two"}' | cloop secret mint sa >/dev/null
 	printf '{"B":"b-one"}' | cloop secret mint sb >/dev/null
 	ga=$(granted sa --to "project:$ours" --env-keys A)
@@ -22,8 +17,6 @@ setup() {
 }
 
 RUN=run_0123456789abcdef01234567
-granted() { cloop secret grant "$@" --json | jq -r .id; }
-sql() { sqlite3 "$db" "$1"; }
 take() { "$D/bin/leasetool" take "$hub" "${1:-$ours}" container "${2:-$RUN}"; }
 # renew LEASE [PROJECT EXECUTOR RUN] : as the supervisor of that run.
 renew() { "$D/bin/leasetool" renew "$hub" "$1" "${2:-$ours}" "${3:-container}" "${4:-$RUN}"; }

@@ -3,7 +3,7 @@
 #
 #   D  directory of all of it    hub, db  the hub, its state file    app  the project
 #
-# grants_hub in setup.
+# grants_hub in setup; leasetool_here, for suites that take leases with $D/bin/leasetool.
 
 grants_hub() {
 	D=$BATS_TEST_TMPDIR
@@ -14,6 +14,12 @@ grants_hub() {
 	cloop -C "$hub" hub bootstrap >/dev/null
 	export CLOOP_DIR=$hub
 	mkdir "$app"
+}
+
+leasetool_here() {
+	mkdir "$D/bin"
+	ln -s "$BIN"/cloop-secret "$D/bin/"
+	cp "$BUILD_DIR/t/lib/leasetool" "$D/bin/"
 }
 
 mint() { cloop secret mint "$@" >/dev/null; }

@@ -1,35 +1,20 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The audit chain: whole as written, and every way of altering it named by its row. */
-#include "unit.h"
+#include "store-fixture.h"
 #include "base/doc.h"
-#include "base/mem.h"
 #include "base/sha256.h"
 #include "store/audit.h"
 
-#include <sqlite3.h>
-#include <unistd.h>
-
-static char dir[64], path[80];
-
-static struct store *fresh(void)
+static struct store *trail(void)
 {
-	struct store *s = NULL;
-	struct cl_err e;
-
-	(void)snprintf(dir, sizeof(dir), "/tmp/u-audit-XXXXXX");
-	if (!mkdtemp(dir))
-		abort();
-	(void)snprintf(path, sizeof(path), "%s/state.db", dir);
-	if (store_open(path, STORE_CREATE, &s, &e))
-		UNIT_FAIL("%s", e.msg);
-	return s;
+	fresh();
+	return open_as(STORE_CREATE);
 }
 
-static void gone(struct store *s)
+static void over(struct store *s)
 {
 	store_close(s);
-	(void)unlink(path);
-	(void)rmdir(dir);
+	gone();
 }
 
 static void add(struct store *s, int n)
@@ -74,7 +59,7 @@ void test_audit__a_hash_is_of_canonical_json(void)
 {
 	static const char *const odd[] = {"", "\"", "\\", "\\\\\"\"", "\b\f\n\r\t\v\x7f", "/</",
 		"\xc3\xa9\xe2\x82\xac\xf0\x9f\x94\x91", "\xef\xbf\xbf", "a\x1f", "\x01"};
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct seen seen = {.n = 0};
 	char every[128];
 	struct cl_err e;
@@ -94,21 +79,16 @@ void test_audit__a_hash_is_of_canonical_json(void)
 			  &seen, &e),
 		0);
 	CHECK_INT(seen.n, CL_ARRAY_LEN(odd) + 1);
-	gone(s);
+	over(s);
 }
 
 static void tamper(const char *sql)
 {
-	cleanup_free char *all = cl_asprintf("DROP TRIGGER IF EXISTS audit_no_update; DROP TRIGGER "
-					     "IF EXISTS audit_no_delete; %s",
+	cleanup_free char *all = cl_asprintf("DROP TRIGGER IF EXISTS audit_no_update;"
+					     "DROP TRIGGER IF EXISTS audit_no_delete; %s",
 		sql);
-	sqlite3 *db = NULL;
-	char *why = NULL;
 
-	if (sqlite3_open(path, &db) || sqlite3_exec(db, all, NULL, NULL, &why))
-		UNIT_FAIL("%s: %s", sql, why ? why : "?");
-	sqlite3_free(why);
-	(void)sqlite3_close(db);
+	outside(all);
 }
 
 static struct store_chain verify(struct store *s)
@@ -122,7 +102,7 @@ static struct store_chain verify(struct store *s)
 
 void test_audit__whole(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_chain c = verify(s);
 
 	CHECK(!c.broken);
@@ -133,7 +113,7 @@ void test_audit__whole(void)
 	CHECK_INT(c.rows, 9);
 	CHECK_INT(c.head_seq, 9);
 	CHECK_INT(strlen(c.head), 64);
-	gone(s);
+	over(s);
 }
 
 /* The form that audit.h promises, so that somebody else can check a chain. */
@@ -143,13 +123,13 @@ void test_audit__documented_hash(void)
 		"\n{\"action\":\"run.start\",\"actor\":\"uid:0\",\"at\":1700000000000,"
 		"\"detail\":\"{}\",\"entity\":\"run\",\"entity_id\":\"\",\"project\":\"\","
 		"\"seq\":1}";
-	struct store *s = fresh();
+	struct store *s = trail();
 	char want[CL_SHA256_HEX];
 
 	add(s, 1);
 	cl_sha256_hex(row, strlen(row), want);
 	CHECK_STR(verify(s).head, want);
-	gone(s);
+	over(s);
 }
 
 void test_audit__tampering_is_named(void)
@@ -188,7 +168,7 @@ void test_audit__tampering_is_named(void)
 	};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(cases); i++) {
-		struct store *s = fresh();
+		struct store *s = trail();
 		struct store_chain c;
 
 		add(s, 9);
@@ -197,13 +177,13 @@ void test_audit__tampering_is_named(void)
 		if (!c.broken || c.bad_seq != cases[i].row || !strstr(c.why, cases[i].why))
 			UNIT_FAIL("%s: broken %d row %lld: %s", cases[i].sql, c.broken,
 				(long long)c.bad_seq, c.why);
-		gone(s);
+		over(s);
 	}
 }
 
 void test_audit__a_new_chain_misses_the_noted_head(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_chain c, later;
 	struct cl_err e;
 
@@ -220,7 +200,7 @@ void test_audit__a_new_chain_misses_the_noted_head(void)
 	CHECK(!verify(s).broken);
 	CHECK_INT(store_audit_verify(s, c.head_seq, c.head, &later, &e), 0);
 	CHECK(later.broken && later.bad_seq == 4);
-	gone(s);
+	over(s);
 }
 
 void test_audit__a_cut_is_missed_though_the_chain_goes_on(void)
@@ -232,7 +212,7 @@ void test_audit__a_cut_is_missed_though_the_chain_goes_on(void)
 		{"DELETE FROM audit", 1}};
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(cuts); i++) {
-		struct store *s = fresh();
+		struct store *s = trail();
 		struct store_chain c;
 
 		add(s, 9);
@@ -242,7 +222,7 @@ void test_audit__a_cut_is_missed_though_the_chain_goes_on(void)
 		c = verify(s);
 		CHECK_INT(c.bad_seq, cuts[i].row);
 		CHECK_HAS(c.why, "not there");
-		gone(s);
+		over(s);
 	}
 }
 
@@ -256,7 +236,7 @@ static int keep_place(const struct store_audit *a, void *arg, struct cl_err *e)
 /* Who cuts the tail off and says so of the row that is last then is found by what the trail has passed. */
 void test_audit__what_it_has_passed(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_txn t = {0};
 	struct store_chain c;
 	struct cl_err e;
@@ -278,7 +258,7 @@ void test_audit__what_it_has_passed(void)
 	c = verify(s);
 	CHECK_INT(c.bad_seq, 128);
 	CHECK_HAS(c.why, "not there");
-	gone(s);
+	over(s);
 }
 
 /* What somebody put before the first row or at the last number that there is. */
@@ -293,7 +273,7 @@ void test_audit__numbers_that_no_row_has(void)
 				"INSERT INTO audit SELECT %s, at, actor, action, entity, entity_id,"
 				" project, detail, prev, hash, %d FROM audit WHERE seq = 1",
 				seqs[i], end);
-			struct store *s = fresh();
+			struct store *s = trail();
 			bool last = i == 2;
 			struct cl_err e;
 
@@ -304,14 +284,14 @@ void test_audit__numbers_that_no_row_has(void)
 			if (last)
 				CHECK_HAS(e.msg, "no row can follow");
 			CHECK_INT(verify(s).bad_seq, last ? 4 : 1);
-			gone(s);
+			over(s);
 		}
 }
 
 /* Nobody who noted a head finds another row of that number. */
 void test_audit__a_number_that_was_cut_off_is_not_used_again(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_audit_filter newest = {.limit = 1};
 	cleanup_buf struct cl_buf got = CL_BUF_INIT;
 	struct store_chain c;
@@ -325,13 +305,13 @@ void test_audit__a_number_that_was_cut_off_is_not_used_again(void)
 	CHECK_HAS(got.p, "65 after ");
 	CHECK_HAS(got.p, c.head);
 	CHECK_INT(verify(s).bad_seq, 11);
-	gone(s);
+	over(s);
 }
 
 /* What was passed is known in the transactions that follow. */
 void test_audit__verified_on_the_way(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct cl_err e;
 
 	for (int i = 0; i < 4; i++) {
@@ -345,12 +325,12 @@ void test_audit__verified_on_the_way(void)
 	}
 	CHECK(!verify(s).broken);
 	CHECK_INT(verify(s).rows, 160);
-	gone(s);
+	over(s);
 }
 
 void test_audit__lost_head(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_audit_row row = {.action = "x.y"};
 	struct store_chain c;
 	struct cl_err e;
@@ -359,12 +339,12 @@ void test_audit__lost_head(void)
 	CHECK_INT(store_audit_verify(s, 0, NULL, &c, &e), -1);
 	CHECK_INT(store_audit_add(s, 1, &row, &e), -1);
 	CHECK_HAS(e.msg, "lost its head");
-	gone(s);
+	over(s);
 }
 
 void test_audit__rows_are_not_changed_by_accident(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	sqlite3 *db = NULL;
 
 	add(s, 1);
@@ -372,12 +352,12 @@ void test_audit__rows_are_not_changed_by_accident(void)
 	CHECK_INT(sqlite3_exec(db, "UPDATE audit SET actor = ''", 0, 0, 0), SQLITE_CONSTRAINT);
 	CHECK_INT(sqlite3_exec(db, "DELETE FROM audit", 0, 0, 0), SQLITE_CONSTRAINT);
 	(void)sqlite3_close(db);
-	gone(s);
+	over(s);
 }
 
 void test_audit__with_the_change_or_not_at_all(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_txn t = {0};
 	struct store_chain c;
 	struct cl_err e;
@@ -396,18 +376,18 @@ void test_audit__with_the_change_or_not_at_all(void)
 		c = verify(s);
 		CHECK(!c.broken && c.rows == i);
 	}
-	gone(s);
+	over(s);
 }
 
 void test_audit__bytes_that_are_no_text(void)
 {
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_audit_row row = {.actor = "uid:0", .action = "p.q", .project = "/a\xff/b"};
 	struct cl_err e;
 
 	CHECK_INT(store_audit_add(s, 1, &row, &e), 0);
 	CHECK(!verify(s).broken);
-	gone(s);
+	over(s);
 }
 
 static int first_seq(const struct store_audit *a, void *arg, struct cl_err *e)
@@ -439,7 +419,7 @@ void test_audit__filters(void)
 		{{.project = "/none"}, 0},
 		{{.actor = "uid:0"}, 4 + 300},
 	};
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct cl_err e;
 
 	add(s, 4);
@@ -450,7 +430,7 @@ void test_audit__filters(void)
 		if (got != cases[i].want)
 			UNIT_FAIL("case %zu: %lld", i, (long long)got);
 	}
-	gone(s);
+	over(s);
 }
 
 static int keep_detail(const struct store_audit *a, void *arg, struct cl_err *e)
@@ -469,7 +449,7 @@ void test_audit__a_credential_in_a_reason_is_taken_out(void)
 	cleanup_free char *reason = cl_asprintf("leaked: %s in a chat", token);
 	json_t *d = json_pack("{s:s, s:s, s:i}", "reason", reason, "error", token, "n", 7);
 	struct store_audit_row row = {.actor = "uid:0", .action = "test.row", .detail = d};
-	struct store *s = fresh();
+	struct store *s = trail();
 	struct store_chain chain;
 	struct cl_err e;
 
@@ -483,5 +463,5 @@ void test_audit__a_credential_in_a_reason_is_taken_out(void)
 	CHECK_INT(store_audit_verify(s, 0, "", &chain, &e), 0);
 	CHECK(!chain.broken);
 	json_decref(d);
-	gone(s);
+	over(s);
 }

@@ -1,32 +1,14 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 /* The rows of leases: where live ones are looked for, and what each stands on. */
-#include "unit.h"
-#include "base/mem.h"
+#include "store-fixture.h"
 #include "base/text.h"
 #include "store/db.h"
 #include "store/lease.h"
 #include "work/lease/lease.h"
 #include "work/lease/revoke.h"
 
-#include <sqlite3.h>
-#include <unistd.h>
-
 #define AT  INT64_C(1800000000000)
 #define TTL 900000
-
-static char dir[64], path[80];
-
-/* As somebody else who writes the file. */
-static void sql(const char *text)
-{
-	sqlite3 *db = NULL;
-	char *why = NULL;
-
-	if (sqlite3_open(path, &db) || sqlite3_exec(db, text, NULL, NULL, &why))
-		UNIT_FAIL("%s: %s", text, why ? why : "?");
-	sqlite3_free(why);
-	(void)sqlite3_close(db);
-}
 
 static char *ask(const char *text)
 {
@@ -48,29 +30,24 @@ static char *ask(const char *text)
 		CHECK_STR(got, want);               \
 	} while (0)
 
-static struct store *fresh(void)
+static struct store *granted(void)
 {
-	struct store *s = NULL;
-	struct cl_err e;
+	struct store *s;
 
-	(void)snprintf(dir, sizeof(dir), "/tmp/u-lease-rows-XXXXXX");
-	if (!mkdtemp(dir))
-		abort();
-	(void)snprintf(path, sizeof(path), "%s/state.db", dir);
-	if (store_open(path, STORE_CREATE, &s, &e))
-		UNIT_FAIL("%s", e.msg);
-	sql("INSERT INTO \"grant\" (id, secret_id, secret_name, kind, scope, subject, constraints,"
-	    " expires_at, created_at, created_by, owner, signature)"
-	    " SELECT value, 'sec_a', 'a', 'env', '', 'any', '{}', 0, 1, 'cli:root', '', 'none'"
-	    " FROM json_each('[\"grant_a\",\"grant_b\",\"grant_c\"]')");
+	fresh();
+	s = open_as(STORE_CREATE);
+	outside("INSERT INTO \"grant\" (id, secret_id, secret_name, kind, scope, subject, "
+		"constraints,"
+		" expires_at, created_at, created_by, owner, signature)"
+		" SELECT value, 'sec_a', 'a', 'env', '', 'any', '{}', 0, 1, 'cli:root', '', 'none'"
+		" FROM json_each('[\"grant_a\",\"grant_b\",\"grant_c\"]')");
 	return s;
 }
 
-static void gone(struct store *s)
+static void over(struct store *s)
 {
 	store_close(s);
-	(void)unlink(path);
-	(void)rmdir(dir);
+	gone();
 }
 
 /* A lease of that time, on these grants; its id. */
@@ -148,7 +125,7 @@ static char *holds_of(struct store *s, const char *id)
 
 void test_lease_rows__live_ones_stand_at_the_floor_or_above(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	cleanup_free char *first = lend(s, AT, TTL, "grant_a", NULL);
 	cleanup_free char *last = lend(s, AT + 5, TTL, "grant_a", NULL), *early = NULL;
 	int64_t after = 0;
@@ -172,32 +149,32 @@ void test_lease_rows__live_ones_stand_at_the_floor_or_above(void)
 	after = 0;
 	CHECK_INT(expire(s, AT - 1000 + TTL, 100, &after), 1);
 	CHECK_INT(live(s), 0);
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__one_that_is_put_back_is_found(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	int64_t after = 0;
 
 	free(lend(s, AT, TTL, "grant_a", NULL));
 	free(lend(s, AT + 5, TTL, "grant_a", NULL));
 	CHECK_INT(expire(s, AT + TTL, 100, &after), 1);
 	CHECK_INT(live(s), 1);
-	sql("UPDATE lease SET state = 'live', ended_at = 0");
+	outside("UPDATE lease SET state = 'live', ended_at = 0");
 	CHECK_INT(live(s), 2);
 	after = 0;
 	CHECK_INT(expire(s, AT + TTL, 100, &after), 1);
 	CHECK_INT(live(s), 1);
 	/* No floor: from the first on. */
-	sql("DELETE FROM lease_floor");
+	outside("DELETE FROM lease_floor");
 	CHECK_INT(live(s), 1);
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__expire_in_parts(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	int64_t after = 0;
 
 	free(lend(s, AT - 9, 100LL * TTL, "grant_a", NULL));
@@ -209,12 +186,12 @@ void test_lease_rows__expire_in_parts(void)
 	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 4);
 	CHECK_INT(expire(s, AT + 24 + TTL, 10, &after), 0);
 	CHECK_INT(live(s), 2);
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__what_it_stands_on_follows_a_successor(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	cleanup_free char *one = lend(s, AT, TTL, "grant_a", NULL);
 	cleanup_free char *both = lend(s, AT + 1, TTL, "grant_b", "grant_a");
 	cleanup_free char *other = lend(s, AT + 2, TTL, "grant_c", NULL);
@@ -229,13 +206,13 @@ void test_lease_rows__what_it_stands_on_follows_a_successor(void)
 	CHECK_HOLDS(s, other, "grant_c:held");
 	CHECK_SQL("SELECT group_concat(grants, '') FROM (SELECT grants FROM lease ORDER BY seq)",
 		"[\"grant_b\"][\"grant_b\",\"grant_a\"][\"grant_c\"]");
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__a_forgotten_one_takes_its_holds_along(void)
 {
 	const struct store_lease_end end = {.state = "released", .at = AT + 2, .by = "test"};
-	struct store *s = fresh();
+	struct store *s = granted();
 	cleanup_free char *one = lend(s, AT, TTL, "grant_a", "grant_b");
 	cleanup_free char *other = lend(s, AT + 1, TTL, "grant_a", NULL);
 	struct cl_err e;
@@ -250,14 +227,14 @@ void test_lease_rows__a_forgotten_one_takes_its_holds_along(void)
 	CHECK_INT(n, 1);
 	CHECK_SQL("SELECT count(*) FROM lease_grant", "1");
 	CHECK_HOLDS(s, other, "grant_a:held");
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__names_that_are_no_list_are_nobodys(void)
 {
 	static const char *const bad[] = {
 		"", "[", "{\"a\":", "null", "\"grant_b\"", "[\"grant_b\"]"};
-	struct store *s = fresh();
+	struct store *s = granted();
 	cleanup_free char *one = lend(s, AT, TTL, "grant_a", NULL);
 	cleanup_free char *other = lend(s, AT + 1, TTL, "grant_a", NULL);
 	struct cl_err e;
@@ -267,21 +244,21 @@ void test_lease_rows__names_that_are_no_list_are_nobodys(void)
 			cl_asprintf("UPDATE lease SET grants = '%s' WHERE id = '%s'", bad[i], one);
 		int64_t n, after = 0;
 
-		sql(put);
+		outside(put);
 		CHECK_HOLDS(s, one, "");
 		CHECK_HOLDS(s, other, "grant_a:held");
 		CHECK_INT(store_lease_orphans(s, AT + 2, "test", 10, &after, &n, &e), 0);
 		CHECK_INT(store_lease_emptied(s, AT + 2, "test", 10, &after, &n, &e), 0);
 		CHECK_INT(expire(s, AT + 2, 10, &after), 0);
 	}
-	gone(s);
+	over(s);
 }
 
 /* Nor does one such lease keep those that ended from being forgotten. */
 void test_lease_rows__one_whose_names_are_no_list_is_forgotten(void)
 {
 	static const char *const bad[] = {"", "[", "null", "{\"a\":7}"};
-	struct store *s = fresh();
+	struct store *s = granted();
 
 	for (size_t i = 0; i < CL_ARRAY_LEN(bad); i++) {
 		cleanup_free char *put = cl_asprintf("UPDATE lease SET grants = '%s'", bad[i]);
@@ -289,13 +266,13 @@ void test_lease_rows__one_whose_names_are_no_list_is_forgotten(void)
 		int64_t n = 0, after = 0;
 
 		free(lend(s, AT, TTL, "grant_a", NULL));
-		sql(put);
+		outside(put);
 		CHECK_INT(expire(s, AT + TTL, 10, &after), 1);
 		if (store_lease_forget(s, AT + TTL + 1, 10, &n, &e))
 			UNIT_FAIL("'%s': %s", bad[i], e.msg);
 		CHECK_INT(n, 1);
 	}
-	gone(s);
+	over(s);
 }
 
 /* ---- the sweep ---- */
@@ -317,24 +294,24 @@ static struct lease_sweep sweep(struct store *s, int64_t at)
 
 void test_lease_rows__the_sweep_goes_on_where_one_part_ends(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 
 	free(lend(s, AT, 2 * TTL, "grant_a", NULL));
-	sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)"
-	    " INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at,"
-	    " expires_at, state) SELECT i, printf('lease_%024x', i), '/p', '', '', 'a', 1, 2,"
-	    " 'live' FROM n");
+	outside("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20001)"
+		" INSERT INTO lease (seq, id, project, executor_id, labels, actor, created_at,"
+		" expires_at, state) SELECT i, printf('lease_%024x', i), '/p', '', '', 'a', 1, 2,"
+		" 'live' FROM n");
 	CHECK_INT(sweep(s, AT + TTL).expired, 20001);
 	CHECK_INT(live(s), 1);
 	CHECK_SQL("SELECT (SELECT seq FROM lease_floor) = (SELECT max(seq) FROM lease)", "1");
-	gone(s);
+	over(s);
 }
 
 /* The first that may be live is looked at by everybody. */
 void test_lease_rows__the_one_at_the_floor(void)
 {
 	struct store_lease_filter owing = {.tokens_too = true};
-	struct store *s = fresh();
+	struct store *s = granted();
 	struct cl_err e;
 	int n = 0;
 
@@ -343,26 +320,26 @@ void test_lease_rows__the_one_at_the_floor(void)
 	CHECK_SQL("SELECT (SELECT seq FROM lease_floor) = (SELECT seq FROM lease)", "1");
 	CHECK_INT(store_lease_each(s, &owing, count_lease, &n, &e), 0);
 	CHECK_INT(n, 1);
-	sql(SANDBOX "UPDATE lease SET sandbox = 'c-000000000001'");
+	outside(SANDBOX "UPDATE lease SET sandbox = 'c-000000000001'");
 	CHECK_INT(sweep(s, AT + 2).orphans, 1);
 	CHECK_SQL("SELECT count(*) FROM lease_grant WHERE state = 'taken'", "2");
-	gone(s);
+	over(s);
 }
 
 /* Where no lease stands that has a place of its own. */
 void test_lease_rows__moved_below_the_floor(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 
 	free(lend(s, AT, TTL, "grant_a", NULL));
 	CHECK_INT(sweep(s, AT + 1).expired, 0);
-	sql("UPDATE lease SET seq = 7");
+	outside("UPDATE lease SET seq = 7");
 	CHECK_INT(live(s), 1);
-	sql("UPDATE lease SET seq = -7");
+	outside("UPDATE lease SET seq = -7");
 	CHECK_INT(live(s), 1);
 	CHECK_INT(sweep(s, AT + TTL).expired, 1);
 	CHECK_INT(live(s), 0);
-	gone(s);
+	over(s);
 }
 
 /* What SQLite did since the last time. */
@@ -389,7 +366,7 @@ static const char half_done[] = "SELECT count(*) FROM lease_grant h JOIN lease l
 
 static void in_parts(part_fn part, int64_t at, const char *before)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	struct store_txn t = {0};
 	int64_t after = INT64_MIN, n;
 	int first = 0, last = 0, total = 0;
@@ -399,7 +376,7 @@ static void in_parts(part_fn part, int64_t at, const char *before)
 	for (int i = 0; i < MANY; i++)
 		free(lend(s, AT + i, TTL, "grant_a", NULL));
 	CHECK_INT(store_commit(&t, &e), 0);
-	sql(before);
+	outside(before);
 	(void)steps(s);
 	for (int i = 0; i < MANY / PART; i++) {
 		if (part(s, at, "test", PART, &after, &n, &e))
@@ -415,7 +392,7 @@ static void in_parts(part_fn part, int64_t at, const char *before)
 	CHECK_INT(total, MANY);
 	if (last > first + first / 4)
 		UNIT_FAIL("the first part took %d steps, the last one %d", first, last);
-	gone(s);
+	over(s);
 }
 
 void test_lease_rows__no_part_looks_again_at_what_another_has_done(void)
@@ -428,26 +405,26 @@ void test_lease_rows__no_part_looks_again_at_what_another_has_done(void)
 /* A part is full of those that it ends, whatever else is asked back. */
 void test_lease_rows__what_is_over_is_no_part_of_a_part(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	int64_t after = INT64_MIN, n;
 	struct cl_err e;
 
 	for (int i = 0; i < 6; i++)
 		free(lend(s, AT + i, i < 3 ? 1 : TTL, "grant_a", i == 4 ? "grant_b" : NULL));
 	CHECK_INT(sweep(s, AT + 4).expired, 3);
-	sql("UPDATE lease_grant SET state = 'taking' WHERE grant_id = 'grant_a'");
+	outside("UPDATE lease_grant SET state = 'taking' WHERE grant_id = 'grant_a'");
 	CHECK_INT(store_lease_emptied(s, AT + 5, "test", 2, &after, &n, &e), 0);
 	CHECK_INT(n, 2);
 	CHECK_INT(live(s), 1);
 	CHECK_INT(store_lease_emptied(s, AT + 5, "test", 2, &after, &n, &e), 0);
 	CHECK_INT(n, 0);
-	gone(s);
+	over(s);
 }
 
 /* Nor does a sweep look at what stands below the floor. */
 void test_lease_rows__what_ended_before_costs_nothing(void)
 {
-	struct store *s = fresh();
+	struct store *s = granted();
 	struct store_txn t = {0};
 	int few, many;
 	struct cl_err e;
@@ -468,5 +445,5 @@ void test_lease_rows__what_ended_before_costs_nothing(void)
 	if (many > few + MANY)
 		UNIT_FAIL("a sweep of one lease took %d steps, and %d beside those that ended", few,
 			many);
-	gone(s);
+	over(s);
 }

@@ -64,9 +64,9 @@ int delivery_make(
 /*
  * Puts a renewed lease in the place of what it was: values to take out are noted first, files
  * whose content changed are replaced by a rename (an executable one last, and silent meanwhile), and
- * those that the lease has no more are overwritten and removed, *removed of them. One that was never delivered is CL_EREFUSED, and
- * then nothing is changed: a renewal cannot plant a file. Variables are not touched, for nobody
- * reads them again.
+ * those that the lease has no more are overwritten and removed, *removed of them. One that was never
+ * delivered is CL_EREFUSED, and then nothing is changed: a renewal cannot plant a file. Variables are
+ * not touched, for nobody reads them again.
  */
 int delivery_renew(
 	const struct rundir *rd, const struct delivery *d, size_t *removed, struct cl_err *e);
